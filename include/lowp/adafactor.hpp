@@ -102,8 +102,8 @@ struct adafactor_rows {
     s.is_first = row == 0;
     s.row_var = lanes::broadcast<F>(row_var == nullptr ? 0 : row_var[row]);
   }
-  template <int I, class F>
-  LOWP_FN void add_to(fold::number<I>, F& sum, state<F> const& s, F const& g,
+  template <int K, class F>
+  LOWP_FN void add_to(fold::number<K>, F& sum, state<F> const& s, F const& g,
                       F const& column_var) const {
     if (s.is_first) sum = lanes::mul(lanes::broadcast<F>(rates.rest), column_var);
     sum = lanes::fma(lanes::mul(lanes::broadcast<F>(rates.share_of_row), g), g, sum);

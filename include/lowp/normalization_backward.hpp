@@ -69,10 +69,10 @@ struct norm_backward_rows {
     return s.is_scaled ? lanes::mul(dx, lanes::broadcast<F>(large)) : dx;
   }
   /// Sum 0 is the derivative of the weight, sum 1 that of the bias.
-  template <int I, class F>
-  LOWP_FN void add_to(fold::number<I>, F& sum, state<F> const& s, F const& x, F const& dy,
+  template <int K, class F>
+  LOWP_FN void add_to(fold::number<K>, F& sum, state<F> const& s, F const& x, F const& dy,
                       F const&) const {
-    if constexpr (I == 0)
+    if constexpr (K == 0)
       sum = lanes::fma(dy, normal(s, x), sum);
     else
       sum = lanes::add(sum, dy);

@@ -31,18 +31,18 @@ struct softmax_rows {
     return {};
   }
 
-  template <int I, class F, class... In>
-  LOWP_FN F value(fold::number<I>, state<F> const& s, F const& x, In const&... in) const {
-    if constexpr (I == 0)
+  template <int K, class F, class... In>
+  LOWP_FN F value(fold::number<K>, state<F> const& s, F const& x, In const&... in) const {
+    if constexpr (K == 0)
       return score(x, in...);
     else if constexpr (IsLog)
       return lanes::sub(s.largest, score(x, in...));
     else
       return exp_of_minus(lanes::sub(s.largest, score(x, in...)));
   }
-  template <int I, class F>
-  LOWP_FN F term(fold::number<I>, F const& value) const {
-    if constexpr (I == 1 && IsLog)
+  template <int K, class F>
+  LOWP_FN F term(fold::number<K>, F const& value) const {
+    if constexpr (K == 1 && IsLog)
       return exp_of_minus(value);
     else
       return value;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with globals of one letter and macros of <windows.h>, X11 and Qt. It calls most of the
-// library.
+// A program with globals of one letter and macros of <complex.h>, <windows.h>, X11 and Qt. It calls
+// most of the library.
+#define I 1
 #define near
 #define far
 #define small char

@@ -17,8 +17,8 @@ using simd::indexed;
 template <class Indices, class Layout, class... Part>
 struct composite_kernel_operand;
 
-template <std::size_t... I, class Layout, class... Part>
-struct composite_kernel_operand<std::index_sequence<I...>, Layout, Part...> : indexed<I, Part>... {
+template <std::size_t... K, class Layout, class... Part>
+struct composite_kernel_operand<std::index_sequence<K...>, Layout, Part...> : indexed<K, Part>... {
   using codec_type = typename Layout::template codec<std::uint32_t>;
   static constexpr bool is_collective = false, finds_scales = false;
   static constexpr std::uint64_t chunks_of_square = 1;
@@ -29,15 +29,15 @@ struct composite_kernel_operand<std::index_sequence<I...>, Layout, Part...> : in
 
   template <class Operand>
   composite_kernel_operand(Operand const& o, detail::nans kind)
-      : indexed<I, Part>{Part::of(std::get<I>(o.parts), kind)}...,
+      : indexed<K, Part>{Part::of(std::get<K>(o.parts), kind)}...,
         codec(o.layout, std::get<Layout::rounded>(o.parts).rounding,
               std::get<Layout::rounded>(o.parts).policy, kind) {}
 };
 
-template <bool IsComputed, class Hardware, int Rows, std::size_t... I, class Layout, class... Part>
-class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part...>, IsComputed,
-               Hardware, Rows> : indexed<I, accessor<Part, IsComputed, Hardware, Rows>>... {
-  using slot_type = composite_kernel_operand<std::index_sequence<I...>, Layout, Part...>;
+template <bool IsComputed, class Hardware, int Rows, std::size_t... K, class Layout, class... Part>
+class accessor<composite_kernel_operand<std::index_sequence<K...>, Layout, Part...>, IsComputed,
+               Hardware, Rows> : indexed<K, accessor<Part, IsComputed, Hardware, Rows>>... {
+  using slot_type = composite_kernel_operand<std::index_sequence<K...>, Layout, Part...>;
   template <std::size_t J>
   using part_kernel_operand = std::tuple_element_t<J, std::tuple<Part...>>;
   template <std::size_t J>
@@ -46,15 +46,15 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
 
  public:
   LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
-      : part<I>{{s.indexed<I, Part>::value, data + I, number}}..., operand_(s) {}
+      : part<K>{{s.indexed<K, Part>::value, data + K, number}}..., operand_(s) {}
 
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, chunk_place first, int count) {
-    (part<I>::value.template load<Width>(pass, thread, first, count), ...);
+    (part<K>::value.template load<Width>(pass, thread, first, count), ...);
   }
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, chunk_place first, int count) const {
-    (part<I>::value.template store<Width>(thread, first, count), ...);
+    (part<K>::value.template store<Width>(thread, first, count), ...);
   }
 
   /// Returns the value's own bits. They represent the code of a value that has several codes.
@@ -67,7 +67,7 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
   }
 
   LOWP_FN chunk_bits bits(std::uint64_t first) const { return part<rounded>::value.bits(first); }
-  LOWP_FN void clear() { (part<I>::value.clear(), ...); }
+  LOWP_FN void clear() { (part<K>::value.clear(), ...); }
   LOWP_FN void encode(auto const&, float const (&x)[chunk_size], std::uint64_t first, int,
                       auto const&) {
     if constexpr ((Part::is_written || ...)) {
@@ -78,18 +78,18 @@ class accessor<composite_kernel_operand<std::index_sequence<I...>, Layout, Part.
     }
   }
   LOWP_FN detail::encoded<std::uint32_t, bool> set(int k, float x, std::uint32_t random) {
-    std::uint32_t codes[sizeof...(I)];
+    std::uint32_t codes[sizeof...(K)];
     bool const overflowed = operand_.codec.encode(
         x, random, mode_of(operand_.indexed<rounded, part_kernel_operand<rounded>>::value.rounding),
         codes);
-    (part<I>::value.set_code(k, codes[I]), ...);
+    (part<K>::value.set_code(k, codes[K]), ...);
     return {lanes::bits(detail::written_value<float>(operand_.codec, codes)), overflowed};
   }
 
  private:
   LOWP_FN float value(int pass, int k) const {
     if constexpr ((Part::is_read || ...)) {
-      std::uint32_t const codes[] = {(Layout::reads(I) ? part<I>::value.code(pass, k) : 0)...};
+      std::uint32_t const codes[] = {(Layout::reads(K) ? part<K>::value.code(pass, k) : 0)...};
       return operand_.codec.template decode<float>(codes);
     } else {
       return 0;

@@ -76,16 +76,16 @@ struct on_grid {
   }
 
  protected:
-  template <int Width, class Make, class Report, std::size_t... I, class... Operand, class Table>
+  template <int Width, class Make, class Report, std::size_t... K, class... Operand, class Table>
   void launch(int width,
-              simd::element_call<Make, Report, std::index_sequence<I...>, Operand...> const& call,
+              simd::element_call<Make, Report, std::index_sequence<K...>, Operand...> const& call,
               std::uint32_t stride, Table const& table) const {
     detail::error_text wrong;
     if constexpr (is_reported<Report>)
       if (call.report != nullptr || !may_be_absent<Make>)
         wrong = out_of_reach("the report", call.report, alignof(Report));
     if (wrong.empty()) wrong = of_stored(call.make_function);
-    ((wrong = wrong.empty() ? of_stored(rounding_of(std::get<I>(call.operands))) : wrong), ...);
+    ((wrong = wrong.empty() ? of_stored(rounding_of(std::get<K>(call.operands))) : wrong), ...);
     if (!wrong.empty()) return grid.refuse(wrong);
     // On the host, once per call. If its inputs lie in device memory, the kernel makes it.
     auto const made = [&] {
@@ -97,8 +97,8 @@ struct on_grid {
     constexpr bool is_conversion = requires { decltype(made())::is_conversion; };
     constexpr detail::nans kind = is_conversion ? detail::nans::kept : detail::nans::canonical;
     grid.template run<Report>(kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
-                                          std::index_sequence<I...>, kernel_operand_of<Operand>...>{
-        {kernel_operand_for<Operand>::of(std::get<I>(call.operands), kind)}...,
+                                          std::index_sequence<K...>, kernel_operand_of<Operand>...>{
+        {kernel_operand_for<Operand>::of(std::get<K>(call.operands), kind)}...,
         made,
         call.report,
         stride,

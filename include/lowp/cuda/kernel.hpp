@@ -65,9 +65,9 @@ LOWP_FN constexpr std::uint64_t chunks_of_tile(unsigned threads) {
 template <int Width, class Thread, class Function, class Report, class Indices,
           class... KernelOperand>
 class tile_runner;
-template <int Width, class Thread, class Function, class Report, std::size_t... I,
+template <int Width, class Thread, class Function, class Report, std::size_t... K,
           class... KernelOperand>
-class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, KernelOperand...> {
+class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, KernelOperand...> {
   static constexpr bool has_width = Width != any_width;
   static constexpr bool is_computed = !requires { Function::is_conversion; };
   static constexpr int passes = chunks_per_thread<KernelOperand...>;
@@ -105,7 +105,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
         run_turns<is_whole>(
             first, tensor.count,
             accessor_of<KernelOperand>(
-                kernel_operands, tensor.data + first_part<static_cast<int>(I)>, tensor.number)...);
+                kernel_operands, tensor.data + first_part<static_cast<int>(K)>, tensor.number)...);
       };
       if (tensor.count - begin >= per_tile && has_width)
         run_tile(std::bool_constant<has_width>{});
@@ -192,7 +192,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
   template <std::size_t... J, class Parameter, class... Accessor>
   LOWP_FN void run_chunk(std::index_sequence<J...>, int pass, chunk_place const& at, int count,
                          Parameter& p, Accessor&... other) {
-    float x[sizeof...(I)][chunk_size];
+    float x[sizeof...(K)][chunk_size];
     p.decode(thread_, pass, x[0]);
     (other.decode(thread_, pass, x[J + 1]), ...);
     constexpr bool sees_moments = requires { requires totals::sees_moments; };
@@ -202,7 +202,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) {
         float const old = x[0][k];
-        float const u = function_(x[I][k]...);
+        float const u = function_(x[K][k]...);
         auto const now = p.set(k, x[0][k], random(k));
         if constexpr (sums_by_warps)
           report_.counted.add(k, k < count, u, p.code(pass, k), now.code, old,
@@ -215,8 +215,8 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<I...>, Ke
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k) {
         if constexpr (!is_reported<Report> || sees_moments || sees_blocks)
-          function_(x[I][k]...);
-        else if (auto const observed = function_(x[I][k]...); k < count)
+          function_(x[K][k]...);
+        else if (auto const observed = function_(x[K][k]...); k < count)
           report_.add(observed);
       }
       if constexpr (shares_scales<Parameter, Accessor...>)
@@ -273,10 +273,10 @@ inline constexpr std::size_t parameter_bytes = 32764;
 template <int Width, class Make, class Report, class Table, class Indices, class... KernelOperand>
 struct kernel_call;
 
-template <int Width, class Make, class Report, class Table, std::size_t... I,
+template <int Width, class Make, class Report, class Table, std::size_t... K,
           class... KernelOperand>
-struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, KernelOperand...>
-    : indexed<I, KernelOperand>... {
+struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, KernelOperand...>
+    : indexed<K, KernelOperand>... {
   static constexpr unsigned least_blocks = tuning::least_blocks(
       is_reported<Report>, (draws<KernelOperand> || ...), (0 + ... + KernelOperand::bytes_read));
 
@@ -296,9 +296,9 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<I...>, Kernel
     if constexpr (requires { function.is_idle; })
       if (function.is_idle) return;
     using runner = tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report,
-                               std::index_sequence<I...>, KernelOperand...>;
+                               std::index_sequence<K...>, KernelOperand...>;
     runner(thread, function, reports, stride, width)
-        .run(table, indexed<I, KernelOperand>::value...);
+        .run(table, indexed<K, KernelOperand>::value...);
   }
 };
 

@@ -81,8 +81,8 @@ class [[gnu::may_alias]] basic_float {
 
   basic_float() = default;  // indeterminate, like a float
 
-  template <detail::integer I>
-  LOWP_FN constexpr basic_float(I number) : basic_float(convert<basic_float>(number)) {}
+  template <detail::integer K>
+  LOWP_FN constexpr basic_float(K number) : basic_float(convert<basic_float>(number)) {}
   template <std::floating_point X>
   LOWP_FN explicit constexpr basic_float(X number) : basic_float(convert<basic_float>(number)) {}
   template <format G>
@@ -230,11 +230,11 @@ struct std::hash<lowp::basic_float<F>> {
 
 /// A narrow type and an integer have the narrow type in common, as in `x + i`. With it, algorithms
 /// compare them. `c ? x : i` cannot see this.
-template <lowp::format F, lowp::detail::integer I>
-struct std::common_type<lowp::basic_float<F>, I> {
+template <lowp::format F, lowp::detail::integer K>
+struct std::common_type<lowp::basic_float<F>, K> {
   using type = lowp::basic_float<F>;
 };
-template <lowp::detail::integer I, lowp::format F>
-struct std::common_type<I, lowp::basic_float<F>> {
+template <lowp::detail::integer K, lowp::format F>
+struct std::common_type<K, lowp::basic_float<F>> {
   using type = lowp::basic_float<F>;
 };

@@ -22,9 +22,9 @@ typedef std::uint64_t uint128;
 #endif
 /// The integer types of every dialect of the compiler, `std::integral` there or not. libc++ counts
 /// wider ones among them: clang's `_BitInt(200)`.
-template <class I>
-concept integer = (std::integral<I> && sizeof(I) <= sizeof(uint128)) || std::same_as<I, int128> ||
-                  std::same_as<I, uint128>;
+template <class K>
+concept integer = (std::integral<K> && sizeof(K) <= sizeof(uint128)) || std::same_as<K, int128> ||
+                  std::same_as<K, uint128>;
 
 /// A number (-1)^negative * significand * 2^(exponent - 61), with the significand's top bit at bit
 /// 61. Bit 0 is also set if any non-zero bit below it was dropped.
@@ -145,13 +145,13 @@ LOWP_FN constexpr unpacked unpack(X x) {
 }
 #endif
 
-template <integer I>
-LOWP_FN constexpr unpacked unpack(I x) {
+template <integer K>
+LOWP_FN constexpr unpacked unpack(K x) {
   bool negative = false;
   // Not std::is_signed: it knows integers of 128 bits in GNU's dialect only.
-  constexpr bool is_signed = static_cast<I>(-1) < static_cast<I>(1);
+  constexpr bool is_signed = static_cast<K>(-1) < static_cast<K>(1);
   if constexpr (is_signed) negative = x < 0;  // nvcc warns of unsigned numbers below 0
-  auto const bits = static_cast<std::conditional_t<sizeof(I) <= 8, std::uint64_t, uint128>>(x);
+  auto const bits = static_cast<std::conditional_t<sizeof(K) <= 8, std::uint64_t, uint128>>(x);
   return normalized(negative, negative ? 0 - bits : bits, 0);
 }
 

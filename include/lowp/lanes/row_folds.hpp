@@ -32,8 +32,8 @@ struct pair {
 };
 
 /// The number of a fold in an operation's list.
-template <int I>
-using number = std::integral_constant<int, I>;
+template <int K>
+using number = std::integral_constant<int, K>;
 
 }  // namespace fold
 
@@ -55,9 +55,9 @@ LOWP_FN F fold_of(fold::sum, F const& a, F const& b) {
   return lanes::add(a, b);
 }
 
-/// Gives an operation the total of fold I. Returns true if the row must be folded once more.
-template <class Operation, int I, class State, class Total>
-LOWP_FN bool takes_total_again(Operation const& operation, fold::number<I> number, State& state,
+/// Gives an operation the total of fold K. Returns true if the row must be folded once more.
+template <class Operation, int K, class State, class Total>
+LOWP_FN bool takes_total_again(Operation const& operation, fold::number<K> number, State& state,
                                Total const& total) {
   if constexpr (std::is_void_v<decltype(operation.take_total(number, state, total))>)
     return operation.take_total(number, state, total), false;

@@ -140,8 +140,8 @@ struct refusals<Reason, seen<A...>, may_have<0, Name, Not>> : refusals<Reason, s
 /// Arguments without which nothing is known about a call.
 template <class... Needs>
 struct first {
-  template <std::size_t... I>
-  static seen<typename Needs::template at<I + 1>...> of(std::index_sequence<I...>);
+  template <std::size_t... K>
+  static seen<typename Needs::template at<K + 1>...> of(std::index_sequence<K...>);
 };
 
 template <class Reason, class First, class... Rest>

@@ -70,13 +70,13 @@ template <class Name>
 using needs_readable =
     needs<Name, not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size_nor_a_storage>;
 
-template <simd::access A, class Layout, std::size_t I, class Pointer, class R>
+template <simd::access A, class Layout, std::size_t K, class Pointer, class R>
 LOWP_HOST_FN auto part_operand(Pointer data, R const& rounding, overflow policy,
                                std::uint32_t draw) {
-  using T = typename Layout::parts::template type<I>;
-  constexpr bool is_rounded = I == static_cast<std::size_t>(Layout::rounded);
+  using T = typename Layout::parts::template type<K>;
+  constexpr bool is_rounded = K == static_cast<std::size_t>(Layout::rounded);
   constexpr auto direction =
-      A == simd::access::read_write && !Layout::reads(I) ? simd::access::write : A;
+      A == simd::access::read_write && !Layout::reads(K) ? simd::access::write : A;
   using mode = std::conditional_t<is_rounded, R, nearest_even>;
   using target = std::conditional_t<direction == simd::access::read, T const, T>;
   mode chosen{};
@@ -84,15 +84,15 @@ LOWP_HOST_FN auto part_operand(Pointer data, R const& rounding, overflow policy,
   return simd::operand<T, direction, mode>{reinterpret_cast<target*>(data), chosen, policy, draw};
 }
 
-template <simd::access A, class S, class R, std::size_t... I>
+template <simd::access A, class S, class R, std::size_t... K>
 LOWP_HOST_FN auto composite_operand(S const& s, R const& rounding, overflow policy,
-                                    std::uint32_t draw, std::index_sequence<I...>) {
+                                    std::uint32_t draw, std::index_sequence<K...>) {
   using layout = layout_of<S>;
   auto const parts = s.parts();
   auto const tuple =
-      std::tuple(part_operand<A, layout, I>(std::get<I>(parts).data(), rounding, policy, draw)...);
-  return simd::composite<std::index_sequence<I...>, layout,
-                         std::tuple_element_t<I, std::remove_cv_t<decltype(tuple)>>...>{s.layout(),
+      std::tuple(part_operand<A, layout, K>(std::get<K>(parts).data(), rounding, policy, draw)...);
+  return simd::composite<std::index_sequence<K...>, layout,
+                         std::tuple_element_t<K, std::remove_cv_t<decltype(tuple)>>...>{s.layout(),
                                                                                         tuple};
 }
 

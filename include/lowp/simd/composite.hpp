@@ -16,12 +16,12 @@ struct staging<Isa, composite<Indices, Layout, Part...>> {
   std::tuple<staging<Isa, Part>...> parts;
 };
 
-template <class Isa, std::size_t... I, class Layout, class... Part, nans Nans>
-class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
-    : indexed<I, accessor<Isa, Part, Nans>>... {
+template <class Isa, std::size_t... K, class Layout, class... Part, nans Nans>
+class accessor<Isa, composite<std::index_sequence<K...>, Layout, Part...>, Nans>
+    : indexed<K, accessor<Isa, Part, Nans>>... {
   static_assert(detail::storage_layout<Layout>, "storage/layout.hpp lists what a layout has");
 
-  using operand_type = composite<std::index_sequence<I...>, Layout, Part...>;
+  using operand_type = composite<std::index_sequence<K...>, Layout, Part...>;
   template <std::size_t J>
   using part = indexed<J, accessor<Isa, std::tuple_element_t<J, std::tuple<Part...>>, Nans>>;
   using rounded_type = std::tuple_element_t<Layout::rounded, std::tuple<Part...>>;
@@ -34,23 +34,23 @@ class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
 
   LOWP_HOST_FN accessor(operand_type const& operand, loop_size size,
                         staging<Isa, operand_type>&& staged)
-      : part<I>{{std::get<I>(operand.parts), size, std::move(std::get<I>(staged.parts))}}...,
+      : part<K>{{std::get<K>(operand.parts), size, std::move(std::get<K>(staged.parts))}}...,
         rounding_(std::get<Layout::rounded>(operand.parts).rounding),
         codec_(operand.layout, rounding_, std::get<Layout::rounded>(operand.parts).policy, Nans) {}
 
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
                           batch_start<registers>&& start = {}) {
-    (part<I>::value.template begin<Prefetches>(first, valid, std::move(start)), ...);
+    (part<K>::value.template begin<Prefetches>(first, valid, std::move(start)), ...);
   }
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid, auto const&...) {
-    (part<I>::value.end(first, valid), ...);
+    (part<K>::value.end(first, valid), ...);
   }
   template <int Locality>
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
-    (part<I>::value.template fetch<Locality>(first, count), ...);
+    (part<K>::value.template fetch<Locality>(first, count), ...);
   }
-  LOWP_HOST_FN void finish() const { (part<I>::value.finish(), ...); }
+  LOWP_HOST_FN void finish() const { (part<K>::value.finish(), ...); }
 
   /// Returns the value's own bits, in place of a code: the value has several codes.
   LOWP_HOST_FN U codes(int k) const { return lanes::bits(load(k)); }
@@ -60,7 +60,7 @@ class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
     if constexpr (!(Part::is_read || ...)) {
       return lanes::broadcast<F>(0);
     } else {
-      U const codes[] = {code<I>(k)...};
+      U const codes[] = {code<K>(k)...};
       return codec_.template decode<F>(codes);
     }
   }
@@ -69,10 +69,10 @@ class accessor<Isa, composite<std::index_sequence<I...>, Layout, Part...>, Nans>
     if constexpr (!operand_type::is_written) {
       return {};
     } else {
-      U codes[sizeof...(I)];
+      U codes[sizeof...(K)];
       auto const overflowed =
           codec_.encode(x, part<Layout::rounded>::value.random_bits(k), rounding_, codes);
-      (part<I>::value.store_code(k, codes[I]), ...);
+      (part<K>::value.store_code(k, codes[K]), ...);
       if constexpr (ReturnsCode)
         return {lanes::bits(detail::written_value<F>(codec_, codes)), overflowed};
       else

@@ -20,11 +20,11 @@ LOWP_HOST_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
 }
 
 /// Returns the integers at `from` in double: exactly, or rounded to odd with at least 42 digits.
-template <class Isa, std::integral I>
-LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
+template <class Isa, std::integral K>
+LOWP_HOST_FN wide<Isa> load_wide(K const* from) {
   wide<Isa> d;
-  if constexpr (sizeof(I) == 4) {  // 2^52 + x is a double with x for its last bits
-    constexpr std::uint32_t sign = std::is_signed_v<I> ? lanes::binary32_sign : 0;
+  if constexpr (sizeof(K) == 4) {  // 2^52 + x is a double with x for its last bits
+    constexpr std::uint32_t sign = std::is_signed_v<K> ? lanes::binary32_sign : 0;
     typename wide_word<Isa>::vector x;
     for (int i = 0; i < 2; ++i) {
       Isa::widen(x, reinterpret_cast<std::uint32_t const*>(from) + i * (Isa::lanes / 2));
@@ -34,7 +34,7 @@ LOWP_HOST_FN wide<Isa> load_wide(I const* from) {
   } else {
     // 2^84 + 2^32 high and 2^52 + low are doubles whose last bits are the halves of the integer.
     using W = wide_word<Isa>;
-    constexpr bool is_signed = std::is_signed_v<I>;
+    constexpr bool is_signed = std::is_signed_v<K>;
     constexpr std::uint64_t sign = is_signed ? std::uint64_t{1} << 31 : 0;
     constexpr double origin = 0x1p84 + 0x1p52 + (is_signed ? 0x1p63 : 0);
     W x;

@@ -143,8 +143,8 @@ struct operand {
   }
 };
 
-/// A base class for each number I, so that a class may have any number of members of one kind.
-template <std::size_t I, class T>
+/// A base class for each number K, so that a class may have any number of members of one kind.
+template <std::size_t K, class T>
 struct indexed {
   T value;
 };
@@ -152,8 +152,8 @@ struct indexed {
 /// A storage whose values lie in several arrays: an operand for each part of storage/layout.hpp.
 template <class Indices, class Layout, class... Part>
 struct composite;
-template <std::size_t... I, class Layout, class... Part>
-struct composite<std::index_sequence<I...>, Layout, Part...> {
+template <std::size_t... K, class Layout, class... Part>
+struct composite<std::index_sequence<K...>, Layout, Part...> {
   static constexpr int rounded = Layout::rounded;
   static constexpr bool is_written = (Part::is_written || ...);
   static constexpr bool is_random = (Part::is_random || ...);
@@ -162,7 +162,7 @@ struct composite<std::index_sequence<I...>, Layout, Part...> {
   std::tuple<Part...> parts;
 
   LOWP_HOST_FN composite after(std::size_t count) const {
-    return {layout, {std::get<I>(parts).after(count)...}};
+    return {layout, {std::get<K>(parts).after(count)...}};
   }
 };
 
@@ -212,9 +212,9 @@ template <element_operand Operand>
 auto arrays_of(Operand const& o, std::size_t count) {
   return std::tuple(std::span(o.data, Operand::stored_in(count)));
 }
-template <std::size_t... I, class... Type>
-auto arrays_of(composite<std::index_sequence<I...>, Type...> const& o, std::size_t count) {
-  return std::tuple_cat(arrays_of(std::get<I>(o.parts), count)...);
+template <std::size_t... K, class... Type>
+auto arrays_of(composite<std::index_sequence<K...>, Type...> const& o, std::size_t count) {
+  return std::tuple_cat(arrays_of(std::get<K>(o.parts), count)...);
 }
 template <narrow T, int Block, access A, class R, class Order, class Rule>
 auto arrays_of(blocked<T, Block, A, R, Order, Rule> const& o, std::size_t count) {

@@ -78,26 +78,26 @@ using mask = typename mask_of<Isa>::type;
 
 // Operators of words with words and with scalars.
 // clang-format off
-template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, word<I> const& b) { return word<I>::of(a.v + b.v); }
-template <class I> LOWP_HOST_FN word<I> operator-(word<I> const& a, word<I> const& b) { return word<I>::of(a.v - b.v); }
-template <class I> LOWP_HOST_FN word<I> operator&(word<I> const& a, word<I> const& b) { return word<I>::of(a.v & b.v); }
-template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, word<I> const& b) { return word<I>::of(a.v | b.v); }
-template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, word<I> const& b) { return word<I>::of(a.v ^ b.v); }
-template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, word<I> const& b) { return word<I>::of(a.v << b.v); }
-template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, word<I> const& b) { return word<I>::of(a.v >> b.v); }
-template <class I> LOWP_HOST_FN word<I> operator+(word<I> const& a, std::uint32_t b) { return a + lane<word<I>>::broadcast(b); }
-template <class I> LOWP_HOST_FN word<I> operator-(word<I> const& a, std::uint32_t b) { return a - lane<word<I>>::broadcast(b); }
-template <class I> LOWP_HOST_FN word<I> operator&(word<I> const& a, std::uint32_t b) { return a & lane<word<I>>::broadcast(b); }
-template <class I> LOWP_HOST_FN word<I> operator|(word<I> const& a, std::uint32_t b) { return a | lane<word<I>>::broadcast(b); }
-template <class I> LOWP_HOST_FN word<I> operator^(word<I> const& a, std::uint32_t b) { return a ^ lane<word<I>>::broadcast(b); }
-template <class I> LOWP_HOST_FN word<I> operator<<(word<I> const& a, int b) { return word<I>::of(a.v << b); }
-template <class I> LOWP_HOST_FN word<I> operator>>(word<I> const& a, int b) { return word<I>::of(a.v >> b); }
+template <class K> LOWP_HOST_FN word<K> operator+(word<K> const& a, word<K> const& b) { return word<K>::of(a.v + b.v); }
+template <class K> LOWP_HOST_FN word<K> operator-(word<K> const& a, word<K> const& b) { return word<K>::of(a.v - b.v); }
+template <class K> LOWP_HOST_FN word<K> operator&(word<K> const& a, word<K> const& b) { return word<K>::of(a.v & b.v); }
+template <class K> LOWP_HOST_FN word<K> operator|(word<K> const& a, word<K> const& b) { return word<K>::of(a.v | b.v); }
+template <class K> LOWP_HOST_FN word<K> operator^(word<K> const& a, word<K> const& b) { return word<K>::of(a.v ^ b.v); }
+template <class K> LOWP_HOST_FN word<K> operator<<(word<K> const& a, word<K> const& b) { return word<K>::of(a.v << b.v); }
+template <class K> LOWP_HOST_FN word<K> operator>>(word<K> const& a, word<K> const& b) { return word<K>::of(a.v >> b.v); }
+template <class K> LOWP_HOST_FN word<K> operator+(word<K> const& a, std::uint32_t b) { return a + lane<word<K>>::broadcast(b); }
+template <class K> LOWP_HOST_FN word<K> operator-(word<K> const& a, std::uint32_t b) { return a - lane<word<K>>::broadcast(b); }
+template <class K> LOWP_HOST_FN word<K> operator&(word<K> const& a, std::uint32_t b) { return a & lane<word<K>>::broadcast(b); }
+template <class K> LOWP_HOST_FN word<K> operator|(word<K> const& a, std::uint32_t b) { return a | lane<word<K>>::broadcast(b); }
+template <class K> LOWP_HOST_FN word<K> operator^(word<K> const& a, std::uint32_t b) { return a ^ lane<word<K>>::broadcast(b); }
+template <class K> LOWP_HOST_FN word<K> operator<<(word<K> const& a, int b) { return word<K>::of(a.v << b); }
+template <class K> LOWP_HOST_FN word<K> operator>>(word<K> const& a, int b) { return word<K>::of(a.v >> b); }
 
 // Reals have functions: the flags of a unit might fuse operators. An error names the functions.
 struct write_lanes_add_sub_mul_div_or_fma;
 #define LOWP_NO_OPERATOR(op)                                                                                                                      \
-  template <class I, class B, class Instead = write_lanes_add_sub_mul_div_or_fma> void operator op(pack<float, I> const&, B const&) = delete;     \
-  template <std::convertible_to<float> A, class I, class Instead = write_lanes_add_sub_mul_div_or_fma> void operator op(A const&, pack<float, I> const&) = delete
+  template <class K, class B, class Instead = write_lanes_add_sub_mul_div_or_fma> void operator op(pack<float, K> const&, B const&) = delete;     \
+  template <std::convertible_to<float> A, class K, class Instead = write_lanes_add_sub_mul_div_or_fma> void operator op(A const&, pack<float, K> const&) = delete
 LOWP_NO_OPERATOR(+);
 LOWP_NO_OPERATOR(-);
 LOWP_NO_OPERATOR(*);

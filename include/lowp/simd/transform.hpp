@@ -48,8 +48,8 @@ struct element_call;
 template <class MakeFunction, class Report, class... Operand>
 element_call(MakeFunction, loop_size, Report*, Operand...)
     -> element_call<MakeFunction, Report, std::index_sequence_for<Operand...>, Operand...>;
-template <class MakeFunction, class Report, std::size_t... I, class... Operand>
-struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...> {
+template <class MakeFunction, class Report, std::size_t... K, class... Operand>
+struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...> {
   MakeFunction make_function;
   loop_size size;
   Report* report;
@@ -61,18 +61,18 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
 
   /// Returns a call for the `count` elements that begin at number `first`.
   LOWP_HOST_FN element_call subrange(std::size_t first, std::size_t count, Report* counts) const {
-    return {make_function, {count, size.whole}, counts, std::get<I>(operands).after(first)...};
+    return {make_function, {count, size.whole}, counts, std::get<K>(operands).after(first)...};
   }
 
   LOWP_HOST_FN auto arrays() const {
-    return std::tuple_cat(arrays_of(std::get<I>(operands), size.count)...);
+    return std::tuple_cat(arrays_of(std::get<K>(operands), size.count)...);
   }
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
     using function = decltype(make_function());
     constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
-    loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<I>(operands), size,
+    loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<K>(operands), size,
                                                             staging<Isa, Operand>{})...);
   }
 
@@ -95,7 +95,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
       if constexpr (may_add_batch<totals_type>) {
         auto const result_at = [&](int place) __attribute__((always_inline)) {
           pack<float, typename Isa::registers> value[] = {accessors.load(place)...};
-          return function(value[I]...);
+          return function(value[K]...);
         };
         read_batch<Isa, decltype(result_at)> const whole{result_at};
         if (valid == step && totals.template add_batch<(holds_narrow<Operand> && ...)>(whole))
@@ -131,12 +131,12 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
     using F = pack<float, registers>;
     F value[] = {p.load(k), others.load(k)...};
     if constexpr (!is_reported) {
-      function(value[I]...);
+      function(value[K]...);
       store<false>(k, value, p, others...);
     } else if constexpr (requires { requires Totals::sees_codes; }) {
       auto const before = p.codes(k);
       F const old = value[0];
-      F const u = function(value[I]...);
+      F const u = function(value[K]...);
       auto const now = store<true>(k, value, p, others...);
       F const after = Parameter::decoded(now.code);
       if (left - k < Isa::lanes)
@@ -145,11 +145,11 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
       else
         totals.add(u, before, now.code, old, after, now.overflowed, value[1]);
     } else if constexpr (requires { requires Totals::sees_moments; }) {
-      function(value[I]...);
+      function(value[K]...);
       store_moments<Isa>(k, left, totals, value, p, others...);
       p.template store<false>(k, value[0]);  // last: after it the codes would be loaded again
     } else {
-      auto const observed = function(value[I]...);
+      auto const observed = function(value[K]...);
       store<false>(k, value, p, others...);
       if (left - k < Isa::lanes) {
         using detail::only;
@@ -167,7 +167,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   template <class Isa, class Totals, class F, std::size_t N, class... Accessor>
   LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
                                          Accessor&... accessors) {
-    (store_moment<Isa, static_cast<int>(I) - 2>(k, left, totals, value[I], accessors), ...);
+    (store_moment<Isa, static_cast<int>(K) - 2>(k, left, totals, value[K], accessors), ...);
   }
   template <class Isa, int Moment, class Totals, class F, class Accessor>
   LOWP_HOST_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
@@ -188,11 +188,11 @@ struct element_call<MakeFunction, Report, std::index_sequence<I...>, Operand...>
   template <class Isa, bool IsOfWords, class Function, class... Accessor>
   LOWP_HOST_FN static void pair(Function const& function, int k, Accessor&... accessors) {
     using F = pack<float, typename Isa::registers>;
-    F first[sizeof...(I)], second[sizeof...(I)];
-    (accessors.template load_pair<IsOfWords>(k, first[I], second[I]), ...);
-    function(first[I]...);
-    function(second[I]...);
-    (accessors.template store_pair<IsOfWords>(k, first[I], second[I]), ...);
+    F first[sizeof...(K)], second[sizeof...(K)];
+    (accessors.template load_pair<IsOfWords>(k, first[K], second[K]), ...);
+    function(first[K]...);
+    function(second[K]...);
+    (accessors.template store_pair<IsOfWords>(k, first[K], second[K]), ...);
   }
 
   template <bool ReturnsCode, class F, class Parameter, class... Accessor>

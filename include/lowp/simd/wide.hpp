@@ -39,16 +39,16 @@ template <class Isa>
 using wide_word = wide_pack<std::uint64_t, Isa>;
 
 // clang-format off
-template <class I> LOWP_HOST_FN wide_word<I> operator+(wide_word<I> const& a, wide_word<I> const& b) { return wide_word<I>::of(a.v[0] + b.v[0], a.v[1] + b.v[1]); }
-template <class I> LOWP_HOST_FN wide_word<I> operator-(wide_word<I> const& a, wide_word<I> const& b) { return wide_word<I>::of(a.v[0] - b.v[0], a.v[1] - b.v[1]); }
-template <class I> LOWP_HOST_FN wide_word<I> operator&(wide_word<I> const& a, wide_word<I> const& b) { return wide_word<I>::of(a.v[0] & b.v[0], a.v[1] & b.v[1]); }
-template <class I> LOWP_HOST_FN wide_word<I> operator|(wide_word<I> const& a, wide_word<I> const& b) { return wide_word<I>::of(a.v[0] | b.v[0], a.v[1] | b.v[1]); }
-template <class I> LOWP_HOST_FN wide_word<I> operator+(wide_word<I> const& a, std::uint64_t b) { return wide_word<I>::of(a.v[0] + b, a.v[1] + b); }
-template <class I> LOWP_HOST_FN wide_word<I> operator-(wide_word<I> const& a, std::uint64_t b) { return wide_word<I>::of(a.v[0] - b, a.v[1] - b); }
-template <class I> LOWP_HOST_FN wide_word<I> operator&(wide_word<I> const& a, std::uint64_t b) { return wide_word<I>::of(a.v[0] & b, a.v[1] & b); }
-template <class I> LOWP_HOST_FN wide_word<I> operator^(wide_word<I> const& a, std::uint64_t b) { return wide_word<I>::of(a.v[0] ^ b, a.v[1] ^ b); }
-template <class I> LOWP_HOST_FN wide_word<I> operator<<(wide_word<I> const& a, int b) { return wide_word<I>::of(a.v[0] << b, a.v[1] << b); }
-template <class I> LOWP_HOST_FN wide_word<I> operator>>(wide_word<I> const& a, int b) { return wide_word<I>::of(a.v[0] >> b, a.v[1] >> b); }
+template <class K> LOWP_HOST_FN wide_word<K> operator+(wide_word<K> const& a, wide_word<K> const& b) { return wide_word<K>::of(a.v[0] + b.v[0], a.v[1] + b.v[1]); }
+template <class K> LOWP_HOST_FN wide_word<K> operator-(wide_word<K> const& a, wide_word<K> const& b) { return wide_word<K>::of(a.v[0] - b.v[0], a.v[1] - b.v[1]); }
+template <class K> LOWP_HOST_FN wide_word<K> operator&(wide_word<K> const& a, wide_word<K> const& b) { return wide_word<K>::of(a.v[0] & b.v[0], a.v[1] & b.v[1]); }
+template <class K> LOWP_HOST_FN wide_word<K> operator|(wide_word<K> const& a, wide_word<K> const& b) { return wide_word<K>::of(a.v[0] | b.v[0], a.v[1] | b.v[1]); }
+template <class K> LOWP_HOST_FN wide_word<K> operator+(wide_word<K> const& a, std::uint64_t b) { return wide_word<K>::of(a.v[0] + b, a.v[1] + b); }
+template <class K> LOWP_HOST_FN wide_word<K> operator-(wide_word<K> const& a, std::uint64_t b) { return wide_word<K>::of(a.v[0] - b, a.v[1] - b); }
+template <class K> LOWP_HOST_FN wide_word<K> operator&(wide_word<K> const& a, std::uint64_t b) { return wide_word<K>::of(a.v[0] & b, a.v[1] & b); }
+template <class K> LOWP_HOST_FN wide_word<K> operator^(wide_word<K> const& a, std::uint64_t b) { return wide_word<K>::of(a.v[0] ^ b, a.v[1] ^ b); }
+template <class K> LOWP_HOST_FN wide_word<K> operator<<(wide_word<K> const& a, int b) { return wide_word<K>::of(a.v[0] << b, a.v[1] << b); }
+template <class K> LOWP_HOST_FN wide_word<K> operator>>(wide_word<K> const& a, int b) { return wide_word<K>::of(a.v[0] >> b, a.v[1] >> b); }
 // clang-format on
 
 }  // namespace simd

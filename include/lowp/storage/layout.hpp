@@ -43,8 +43,8 @@ concept with_ieee_specials = narrow<T> && T::descriptor.codes == specials::ieee;
 template <element... T>
 struct part_list {
   static constexpr std::size_t size = sizeof...(T);
-  template <std::size_t I>
-  using type = std::tuple_element_t<I, std::tuple<T...>>;
+  template <std::size_t K>
+  using type = std::tuple_element_t<K, std::tuple<T...>>;
 };
 
 /// The members that most layouts have.

@@ -18,9 +18,9 @@ template <class Operation, class Scores, class Sums>
 struct column_kernel_call;
 
 /// A simd::column_call for the threads of a grid.
-template <class Operation, class Scores, std::size_t... I, class... Sum>
-struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<I...>, Sum...>> {
-  using sums_type = row_operands<std::index_sequence<I...>, Sum...>;
+template <class Operation, class Scores, std::size_t... K, class... Sum>
+struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<K...>, Sum...>> {
+  using sums_type = row_operands<std::index_sequence<K...>, Sum...>;
   static constexpr unsigned least_blocks = tuning::least_row_blocks(Scores::size, 0, false);
   static constexpr unsigned team_threads = warp_threads;
   static constexpr bool is_collective = true;
@@ -48,36 +48,36 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<I.
     unsigned const warps = thread.threads() / warp_threads;
     unsigned const warp = thread.thread() / warp_threads;
     auto* const shared = reinterpret_cast<float*>(thread.dynamic_memory());
-    double totals[] = {(static_cast<void>(I), 0.0)...};
+    double totals[] = {(static_cast<void>(K), 0.0)...};
     constexpr std::uint64_t group = simd::column_group;
     unsigned turn = 0;
     for (std::uint64_t row = 0; row < rows; row += warps * group, turn ^= 1) {
-      float sums_of_group[] = {(static_cast<void>(I), 0.0f)...};
+      float sums_of_group[] = {(static_cast<void>(K), 0.0f)...};
       std::uint64_t const first = row + warp * group;
       if (column < columns)
         for (std::uint64_t r = first; r < first + group && r < rows; ++r)
           add_row(thread, r, column, sums_of_group);
       // The first warp still reads the others while these are written.
-      float* const terms = shared + turn * thread.threads() * sizeof...(I);
-      ((terms[thread.thread() + I * thread.threads()] = sums_of_group[I]), ...);
+      float* const terms = shared + turn * thread.threads() * sizeof...(K);
+      ((terms[thread.thread() + K * thread.threads()] = sums_of_group[K]), ...);
       thread.barrier();
       if (warp == 0)
         for (unsigned w = 0; w < warps && row + w * group < rows; ++w)
-          ((totals[I] = lanes::add(
-                totals[I],
-                lanes::widen(terms[w * warp_threads + thread.thread() + I * thread.threads()]))),
+          ((totals[K] = lanes::add(
+                totals[K],
+                lanes::widen(terms[w * warp_threads + thread.thread() + K * thread.threads()]))),
            ...);
     }
     thread.barrier();
     if (warp == 0 && column < columns)
       (row_accessor<Sum, typename Thread::hardware, 1>(
-           sums.template indexed<I, row_operand<Sum>>::value, column)
-           .write_one(thread, lane<float>::narrowed(totals[I])),
+           sums.template indexed<K, row_operand<Sum>>::value, column)
+           .write_one(thread, lane<float>::narrowed(totals[K])),
        ...);
   }
   template <class Thread>
   LOWP_FN void add_row(Thread const& thread, std::uint64_t r, std::uint32_t column,
-                       float (&to)[sizeof...(I)]) const {
+                       float (&to)[sizeof...(K)]) const {
     float x[Scores::size][chunk_size];
     row_accessors<Scores, typename Thread::hardware, 1> const from(scores, r);
     from.load_element(thread, column, 0, x);
@@ -86,10 +86,10 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<I.
     add_scores(to, s, x, typename Scores::indices{});
   }
   template <class State, std::size_t... J>
-  LOWP_FN void add_scores(float (&to)[sizeof...(I)], State const& s,
+  LOWP_FN void add_scores(float (&to)[sizeof...(K)], State const& s,
                           float const (&x)[Scores::size][chunk_size],
                           std::index_sequence<J...>) const {
-    (operation.add_to(fold::number<static_cast<int>(I)>{}, to[I], s, x[J][0]...), ...);
+    (operation.add_to(fold::number<static_cast<int>(K)>{}, to[K], s, x[J][0]...), ...);
   }
 };
 

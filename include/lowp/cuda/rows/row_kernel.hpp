@@ -71,8 +71,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   using indices = typename Scores::indices;
   using scores_of_chunk = float[Scores::size][chunk_size];
   using columns_of_chunk = float[Columns::size][chunk_size];
-  template <int I>
-  using fold_type = team_fold<std::tuple_element_t<std::size_t{I}, folds>, team_type>;
+  template <int K>
+  using fold_type = team_fold<std::tuple_element_t<std::size_t{K}, folds>, team_type>;
 
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
   static constexpr int step = team_type::step, stride = team_type::stride;
@@ -161,40 +161,40 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     }
   }
 
-  /// Runs the folds from number I on, each over a thread's own elements.
-  template <int I>
+  /// Runs the folds from number K on, each over a thread's own elements.
+  template <int K>
   LOWP_FN void fold_row(std::uint64_t r, state& s) {
-    if constexpr (I <= last_fold) {
-      while (fold_once<I>(r, s)) {
+    if constexpr (K <= last_fold) {
+      while (fold_once<K>(r, s)) {
       }
-      fold_row<I + 1>(r, s);
+      fold_row<K + 1>(r, s);
     }
   }
   /// Returns true if the fold needs another turn.
-  template <int I>
+  template <int K>
   LOWP_FN bool fold_once(std::uint64_t r, state& s) {
-    fold_type<I> folded;
+    fold_type<K> folded;
     row_accessors<Scores, hardware, 1> const from(call_.scores, r);
     for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
          first += stride, offset += stride) {
       int const left = static_cast<int>(end_ - first);
       if (!is_cached()) read_own(from, first, left, place_of(offset));
       if (!team_type::is_warp && left > (chunk_size - 1) * step)
-        fold_own<I>(s, place_of(offset), chunk_size * step, folded);
+        fold_own<K>(s, place_of(offset), chunk_size * step, folded);
       else
-        fold_own<I>(s, place_of(offset), left, folded);
+        fold_own<K>(s, place_of(offset), left, folded);
     }
-    return detail::takes_total_again(call_.operation, fold::number<I>{}, s, folded.total(team_));
+    return detail::takes_total_again(call_.operation, fold::number<K>{}, s, folded.total(team_));
   }
   /// Folds a thread's own elements. If `left` is a constant, this has no branch.
-  template <int I, class Folded>
+  template <int K, class Folded>
   LOWP_FN void fold_own(state const& s, unsigned place, int left, Folded& folded) const {
     scores_of_chunk x;
     float value[chunk_size];
     LOWP_UNROLL_ON_GPU
     for (unsigned j = 0; j < Scores::size; ++j) cached_.load_own(place + j * room(), left, x[j]);
-    fold_some<I, step>(s, x, value, left, folded);
-    if constexpr (I == last_fold && !uses_scores) cached_.store_own(place, value);
+    fold_some<K, step>(s, x, value, left, folded);
+    if constexpr (K == last_fold && !uses_scores) cached_.store_own(place, value);
   }
   LOWP_FN void read_own(auto const& from, std::uint32_t first, int left, unsigned place) const {
     scores_of_chunk x = {};
@@ -207,17 +207,17 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   }
   /// Computes the values of eight elements that are Step apart, and folds those before the row's
   /// end. Those behind it may be anything.
-  template <int I, int Step, class Folded>
+  template <int K, int Step, class Folded>
   LOWP_FN void fold_some(state const& s, scores_of_chunk const& x,
                          [[maybe_unused]] float (&value)[chunk_size], int left,
                          Folded& folded) const {
-    decltype(call_.operation.term(fold::number<I>{},
-                                  value_at<I>(s, x, 0, indices{}))) term[chunk_size];
+    decltype(call_.operation.term(fold::number<K>{},
+                                  value_at<K>(s, x, 0, indices{}))) term[chunk_size];
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k) {
-      auto const of_element = value_at<I>(s, x, k, indices{});
+      auto const of_element = value_at<K>(s, x, k, indices{});
       if constexpr (!uses_scores) value[k] = of_element;
-      term[k] = call_.operation.term(fold::number<I>{}, of_element);
+      term[k] = call_.operation.term(fold::number<K>{}, of_element);
     }
     if (left > (chunk_size - 1) * Step) {
       LOWP_UNROLL_ON_GPU
@@ -229,15 +229,15 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     }
   }
 
-  template <std::size_t... I, class... Statistic>
+  template <std::size_t... K, class... Statistic>
   LOWP_FN void write_statistics(
       [[maybe_unused]] std::uint64_t r, [[maybe_unused]] state const& s,
-      row_operands<std::index_sequence<I...>, Statistic...> const& all) const {
+      row_operands<std::index_sequence<K...>, Statistic...> const& all) const {
     // The row may have started with its old statistics. A block has waited since, in its folds.
-    if constexpr (team_type::is_warp && sizeof...(I) != 0) thread_.warp_barrier();
+    if constexpr (team_type::is_warp && sizeof...(K) != 0) thread_.warp_barrier();
     if (team_.thread() != 0) return;
-    (row_accessor<Statistic, hardware, 1>(all.indexed<I, row_operand<Statistic>>::value, r)
-         .write_one(thread_, call_.operation.statistic(fold::number<static_cast<int>(I)>{}, s)),
+    (row_accessor<Statistic, hardware, 1>(all.indexed<K, row_operand<Statistic>>::value, r)
+         .write_one(thread_, call_.operation.statistic(fold::number<static_cast<int>(K)>{}, s)),
      ...);
   }
 
@@ -283,18 +283,18 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     }
   }
 
-  template <int I, std::size_t... J>
+  template <int K, std::size_t... J>
   LOWP_FN auto value_at(state const& s, scores_of_chunk const& x, int k,
                         std::index_sequence<J...>) const {
-    return call_.operation.value(fold::number<I>{}, s, x[J][k]...);
+    return call_.operation.value(fold::number<K>{}, s, x[J][k]...);
   }
-  template <std::size_t... I, std::size_t... J>
+  template <std::size_t... K, std::size_t... J>
   LOWP_FN float result(state const& s, [[maybe_unused]] scores_of_chunk const& x,
                        [[maybe_unused]] float const& value,
                        [[maybe_unused]] columns_of_chunk const& weight, [[maybe_unused]] int k,
-                       std::index_sequence<I...>, std::index_sequence<J...>) const {
+                       std::index_sequence<K...>, std::index_sequence<J...>) const {
     if constexpr (uses_scores)
-      return call_.operation.result(s, x[I][k]..., weight[J][k]...);
+      return call_.operation.result(s, x[K][k]..., weight[J][k]...);
     else
       return call_.operation.result(s, value, weight[J][k]...);
   }

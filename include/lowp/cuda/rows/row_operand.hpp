@@ -53,43 +53,43 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
 /// Operands of one kind. There may be none.
 template <class Indices, class... KernelOperand>
 struct row_operands;
-template <std::size_t... I, class... KernelOperand>
-struct row_operands<std::index_sequence<I...>, KernelOperand...>
-    : indexed<I, row_operand<KernelOperand>>... {
+template <std::size_t... K, class... KernelOperand>
+struct row_operands<std::index_sequence<K...>, KernelOperand...>
+    : indexed<K, row_operand<KernelOperand>>... {
   /// The number of operands, but at least 1, so that arrays may have that size.
-  static constexpr int size = sizeof...(I) == 0 ? 1 : sizeof...(I);
+  static constexpr int size = sizeof...(K) == 0 ? 1 : sizeof...(K);
   static constexpr int bytes_read = (0 + ... + KernelOperand::bytes_read);
-  using indices = std::index_sequence<I...>;
+  using indices = std::index_sequence<K...>;
 };
 
 /// A thread's part of a row of these operands, which are read.
 template <class Slots, class Hardware, int Groups>
 class row_accessors;
-template <std::size_t... I, class... KernelOperand, class Hardware, int Groups>
-class row_accessors<row_operands<std::index_sequence<I...>, KernelOperand...>, Hardware, Groups>
-    : indexed<I, row_accessor<KernelOperand, Hardware, Groups>>... {
-  using kernel_operands = row_operands<std::index_sequence<I...>, KernelOperand...>;
+template <std::size_t... K, class... KernelOperand, class Hardware, int Groups>
+class row_accessors<row_operands<std::index_sequence<K...>, KernelOperand...>, Hardware, Groups>
+    : indexed<K, row_accessor<KernelOperand, Hardware, Groups>>... {
+  using kernel_operands = row_operands<std::index_sequence<K...>, KernelOperand...>;
   template <std::size_t J, class S>
   using base = indexed<J, row_accessor<S, Hardware, Groups>>;
 
  public:
   LOWP_FN row_accessors([[maybe_unused]] kernel_operands const& s, [[maybe_unused]] std::uint64_t r)
-      : base<I, KernelOperand>{{s.indexed<I, row_operand<KernelOperand>>::value, r}}... {}
+      : base<K, KernelOperand>{{s.indexed<K, row_operand<KernelOperand>>::value, r}}... {}
 
   template <int Width, class Thread>
   LOWP_FN void load([[maybe_unused]] int i, [[maybe_unused]] Thread const& thread,
                     [[maybe_unused]] std::uint32_t column, [[maybe_unused]] int count) {
-    (base<I, KernelOperand>::value.template load<Width>(i, thread, column, count), ...);
+    (base<K, KernelOperand>::value.template load<Width>(i, thread, column, count), ...);
   }
   LOWP_FN void decode([[maybe_unused]] auto const& thread, [[maybe_unused]] int i,
                       [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
-    (base<I, KernelOperand>::value.decode(thread, i, x[I]), ...);
+    (base<K, KernelOperand>::value.decode(thread, i, x[K]), ...);
   }
   template <class Thread>
   LOWP_FN void load_element([[maybe_unused]] Thread const& thread,
                             [[maybe_unused]] std::uint32_t column, [[maybe_unused]] int k,
                             [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
-    ((x[I][k] = base<I, KernelOperand>::value.element(thread, column)), ...);
+    ((x[K][k] = base<K, KernelOperand>::value.element(thread, column)), ...);
   }
 };
 

@@ -50,10 +50,10 @@ bool permits(int width, row_operand<KernelOperand> const& s) {
   return permits(width, static_cast<T const*>(s.data)) &&
          s.stride * sizeof(T) % static_cast<unsigned>(access_bytes<T>(width)) == 0;
 }
-template <std::size_t... I, class... KernelOperand>
+template <std::size_t... K, class... KernelOperand>
 bool permits([[maybe_unused]] int width,
-             row_operands<std::index_sequence<I...>, KernelOperand...> const& kernel_operands) {
-  return (permits(width, kernel_operands.indexed<I, row_operand<KernelOperand>>::value) && ...);
+             row_operands<std::index_sequence<K...>, KernelOperand...> const& kernel_operands) {
+  return (permits(width, kernel_operands.indexed<K, row_operand<KernelOperand>>::value) && ...);
 }
 
 /// The team for rows of a given width, and the part of a row in its shared memory.

@@ -3,7 +3,7 @@
 // column_group, in order. The groups add up in double, in order. So the bits depend neither on
 // threads nor on the width of a pack. An operation has these members, beside those of row_call.hpp:
 //
-//     add_to(fold::number<I>, sum, state, scores...)    adds a row to sum I of a column
+//     add_to(fold::number<K>, sum, state, scores...)    adds a row to sum K of a column
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
@@ -50,30 +50,30 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
   }
 
  private:
-  template <class Isa, class From, std::size_t... I>
+  template <class Isa, class From, std::size_t... K>
   LOWP_HOST_FN void sum_block(From& from, std::size_t first, std::size_t count,
-                              std::index_sequence<I...> all) const {
+                              std::index_sequence<K...> all) const {
     using F = pack<float, typename Isa::registers>;
     using D = lanes::wide<F>;
     constexpr std::size_t size = Isa::lanes, packs = width / size;
-    D totals[packs][sizeof...(I)];
-    F each[packs][sizeof...(I)];
-    for (auto& total : totals) ((total[I] = lanes::broadcast<D>(0)), ...);
+    D totals[packs][sizeof...(K)];
+    F each[packs][sizeof...(K)];
+    for (auto& total : totals) ((total[K] = lanes::broadcast<D>(0)), ...);
     for (std::size_t row = 0; row < all_rows; row += column_group) {
-      for (auto& sum : each) ((sum[I] = lanes::broadcast<F>(0)), ...);
+      for (auto& sum : each) ((sum[K] = lanes::broadcast<F>(0)), ...);
       for (std::size_t r = row; r < std::min(row + column_group, all_rows); ++r)
         add_row(from, r, first, count, each, all);
       for (std::size_t p = 0; p < packs; ++p)
-        ((totals[p][I] = lanes::add(totals[p][I], lanes::widen(each[p][I]))), ...);
+        ((totals[p][K] = lanes::add(totals[p][K], lanes::widen(each[p][K]))), ...);
     }
     for (std::size_t i = 0; i < count; ++i)
-      ((std::get<I>(sums).operand.data[first + i] = lanes::canonical(
-            lane<float>::narrowed(lane<D>::at(totals[i / size][I], static_cast<int>(i % size))))),
+      ((std::get<K>(sums).operand.data[first + i] = lanes::canonical(
+            lane<float>::narrowed(lane<D>::at(totals[i / size][K], static_cast<int>(i % size))))),
        ...);
   }
-  template <class From, class F, std::size_t Packs, std::size_t... I>
+  template <class From, class F, std::size_t Packs, std::size_t... K>
   LOWP_HOST_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
-                            F (&each)[Packs][sizeof...(I)], std::index_sequence<I...> all) const {
+                            F (&each)[Packs][sizeof...(K)], std::index_sequence<K...> all) const {
     typename Operation::template state<F> state;
     operation.start(state, row);
     from.start(row);
@@ -87,11 +87,11 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
     from.begin(first + whole, count - whole);
     add_pack(from, state, 0, each[whole / size], all, std::index_sequence_for<Score...>{});
   }
-  template <class From, class State, class F, std::size_t... I, std::size_t... J>
-  LOWP_HOST_FN void add_pack(From& from, State const& state, int k, F (&sum)[sizeof...(I)],
-                             std::index_sequence<I...>, std::index_sequence<J...>) const {
+  template <class From, class State, class F, std::size_t... K, std::size_t... J>
+  LOWP_HOST_FN void add_pack(From& from, State const& state, int k, F (&sum)[sizeof...(K)],
+                             std::index_sequence<K...>, std::index_sequence<J...>) const {
     F const score[] = {F(from.template get<J>().load(k))...};
-    (operation.add_to(fold::number<static_cast<int>(I)>{}, sum[I], state, score[J]...), ...);
+    (operation.add_to(fold::number<static_cast<int>(K)>{}, sum[K], state, score[J]...), ...);
   }
 };
 

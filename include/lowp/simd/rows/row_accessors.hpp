@@ -50,10 +50,10 @@ template <class Isa, class Operands,
 class row_accessors;
 
 /// Memory of an accessor. It lies apart: see staging.
-template <std::size_t I, class Isa, class RowOperand>
-using row_scratch = indexed<I, staging<Isa, typename RowOperand::operand_type>>;
+template <std::size_t K, class Isa, class RowOperand>
+using row_scratch = indexed<K, staging<Isa, typename RowOperand::operand_type>>;
 
-template <std::size_t I, class Isa, class RowOperand>
+template <std::size_t K, class Isa, class RowOperand>
 struct row_accessor {
   using operand = typename RowOperand::operand_type;
 
@@ -61,42 +61,42 @@ struct row_accessor {
   std::size_t stride, row_start = 0;
 
   LOWP_HOST_FN row_accessor(RowOperand const& rows, std::size_t streamed,
-                            row_scratch<I, Isa, RowOperand>& scratch)
+                            row_scratch<K, Isa, RowOperand>& scratch)
       : at(rows.operand, streamed, static_cast<staging<Isa, operand>&&>(scratch.value)),
         stride(rows.stride) {}
   row_accessor(row_accessor const&) = delete;
 };
 
-template <class Isa, class... Operand, std::size_t... I>
-class row_accessors<Isa, std::tuple<Operand...>, std::index_sequence<I...>>
-    : row_accessor<I, Isa, Operand>... {
+template <class Isa, class... Operand, std::size_t... K>
+class row_accessors<Isa, std::tuple<Operand...>, std::index_sequence<K...>>
+    : row_accessor<K, Isa, Operand>... {
   template <std::size_t J>
   using part = row_accessor<J, Isa, std::tuple_element_t<J, std::tuple<Operand...>>>;
 
  public:
-  using indices = std::index_sequence<I...>;
+  using indices = std::index_sequence<K...>;
 
-  struct scratch : row_scratch<I, Isa, Operand>... {};
+  struct scratch : row_scratch<K, Isa, Operand>... {};
 
   // An operation may have none of these operands.
   LOWP_HOST_FN explicit row_accessors(std::tuple<Operand...> const& operands,
                                       [[maybe_unused]] std::size_t streamed = 0,
                                       scratch&& memory = {})
-      : part<I>(std::get<I>(operands), streamed, memory)..., operands_(operands) {}
+      : part<K>(std::get<K>(operands), streamed, memory)..., operands_(operands) {}
 
   LOWP_HOST_FN void start([[maybe_unused]] std::size_t row) {
-    ((part<I>::row_start = std::get<I>(operands_).rows.row(row) * part<I>::stride), ...);
+    ((part<K>::row_start = std::get<K>(operands_).rows.row(row) * part<K>::stride), ...);
   }
   LOWP_HOST_FN void begin([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t valid) {
-    (part<I>::at.template begin<false>(part<I>::row_start + from, valid), ...);
+    (part<K>::at.template begin<false>(part<K>::row_start + from, valid), ...);
   }
   LOWP_HOST_FN void end(std::size_t from, std::size_t valid) {
-    (part<I>::at.end(part<I>::row_start + from, valid), ...);
+    (part<K>::at.end(part<K>::row_start + from, valid), ...);
   }
-  LOWP_HOST_FN void finish() { (part<I>::at.finish(), ...); }
+  LOWP_HOST_FN void finish() { (part<K>::at.finish(), ...); }
   LOWP_HOST_FN void fetch([[maybe_unused]] std::size_t from,
                           [[maybe_unused]] std::size_t count) const {
-    (part<I>::at.fetch(part<I>::row_start + from, count), ...);
+    (part<K>::at.fetch(part<K>::row_start + from, count), ...);
   }
   template <std::size_t J>
   LOWP_HOST_FN auto& get() {

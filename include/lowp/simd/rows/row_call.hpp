@@ -5,15 +5,15 @@
 //     folds                          std::tuple of fold::maximum, fold::sum, and fold::both of
 //                                    two; each entry reads the row once
 //     state<F>                       the results of the folds so far, the same in every lane
-//     value(fold::number<I>, state, scores...)    the value of an element in fold I
-//     term(fold::number<I>, value)                the part of the value that is folded
-//     take_total(fold::number<I>, state, total)   takes the result of fold I; returns true, if
+//     value(fold::number<K>, state, scores...)    the value of an element in fold K
+//     term(fold::number<K>, value)                the part of the value that is folded
+//     take_total(fold::number<K>, state, total)   takes the result of fold K; returns true, if
 //                                                 anything, to fold the row once more
 //     result(state, value, columns...)            the result, from the value of the last fold and
 //                                                 from the operands of each column
 //     visible(row, columns)          optional: how many columns of a row are folded; the values of
 //                                    the others are zero
-//     statistic(fold::number<I>, state)           statistic number I of a row, if the call has it
+//     statistic(fold::number<K>, state)           statistic number K of a row, if the call has it
 //     start(state, row)              optional: takes what the operation has for a row
 //     uses_scores                    optional, true: result(state, scores..., columns...) is the
 //                                    result, from the scores instead of the value

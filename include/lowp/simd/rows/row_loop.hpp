@@ -43,8 +43,8 @@ class row_loop {
   using folds = typename Operation::folds;
   using registers = typename Isa::registers;
   using F = pack<float, registers>;
-  template <int I>
-  using folded = row_fold<std::tuple_element_t<std::size_t{I}, folds>, F>;
+  template <int K>
+  using folded = row_fold<std::tuple_element_t<std::size_t{K}, folds>, F>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
   static constexpr typename score_accessors::indices each_score{};
   static constexpr typename column_accessors::indices each_column{};
@@ -97,7 +97,7 @@ class row_loop {
     to.finish();
   }
 
-  template <int I, class From, class State>
+  template <int K, class From, class State>
   LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
                               float* cached) const {
     // Computing with a row takes longer than the hardware looks ahead.
@@ -105,56 +105,56 @@ class row_loop {
         row + 2 * count <= first_row_ + rows_ ? count * std::get<0>(call_.scores).stride : 0;
     for (std::size_t i = 0; i < count; ++i) {
       from.start(row + i);
-      while (fold_once<I>(from, states[i], cached + i * room(), visible(row + i), fetched)) {
+      while (fold_once<K>(from, states[i], cached + i * room(), visible(row + i), fetched)) {
       }
     }
-    if constexpr (I < last_fold) fold_rows<I + 1>(row, count, from, states, cached);
+    if constexpr (K < last_fold) fold_rows<K + 1>(row, count, from, states, cached);
   }
 
   /// Returns true if the fold needs another turn.
-  template <int I, class From, class State>
+  template <int K, class From, class State>
   LOWP_HOST_FN bool fold_once(From& from, State& state, float* cached, std::size_t visible,
                               std::size_t fetched) const {
-    folded<I> total(visible);
+    folded<K> total(visible);
     std::size_t first = 0;
-    if constexpr (!folded<I>::has_no_order)
+    if constexpr (!folded<K>::has_no_order)
       if (visible >= 2 * fold::sums)
-        first = fold_strips<I>(from, state, cached, visible, fetched, total);
+        first = fold_strips<K>(from, state, cached, visible, fetched, total);
     for (std::size_t valid; first < visible; first += valid) {
       valid = stretch(visible - first);
       from.begin(first, valid);
-      if (I == last_fold && fetched != 0) from.fetch(fetched + first, valid);
+      if (K == last_fold && fetched != 0) from.fetch(fetched + first, valid);
       if (first < fold::sums)
-        fold_stretch<I, true>(from, state, cached, first, valid, total);
+        fold_stretch<K, true>(from, state, cached, first, valid, total);
       else
-        fold_stretch<I, false>(from, state, cached, first, valid, total);
+        fold_stretch<K, false>(from, state, cached, first, valid, total);
     }
-    return detail::takes_total_again(operation_, fold::number<I>{}, state, total.total());
+    return detail::takes_total_again(operation_, fold::number<K>{}, state, total.total());
   }
 
   /// Folds a row in strips: some packs of every 256 elements, whose sums stay in registers
   /// meanwhile. Returns the start of the row's rest.
-  template <int I, class From, class State>
+  template <int K, class From, class State>
   LOWP_HOST_FN std::size_t fold_strips(From& from, State const& state, float* cached,
                                        std::size_t visible, std::size_t fetched,
-                                       folded<I>& total) const {
+                                       folded<K>& total) const {
     // Named, because g++ 12 keeps an array of them in memory.
     constexpr std::size_t width = 4 * Isa::lanes;
     static_assert(fold::sums % width == 0);
     std::size_t const end = visible / width * width;
     std::size_t ahead = fetched;
     for (std::size_t strip = 0; strip < fold::sums && strip < end; strip += width) {
-      typename folded<I>::strip a, b, c, d;
+      typename folded<K>::strip a, b, c, d;
       for (std::size_t first = strip; first < end; first += fold::sums) {
         from.begin(first, width);
-        if (I == last_fold && fetched != 0) from.fetch(ahead, width);
+        if (K == last_fold && fetched != 0) from.fetch(ahead, width);
         ahead += width;
         constexpr int k = Isa::lanes;
         float* const to = cached + first % most_cached;
-        a.add(term_at<I>(from, state, to, 0));
-        b.add(term_at<I>(from, state, to, k));
-        c.add(term_at<I>(from, state, to, 2 * k));
-        d.add(term_at<I>(from, state, to, 3 * k));
+        a.add(term_at<K>(from, state, to, 0));
+        b.add(term_at<K>(from, state, to, k));
+        c.add(term_at<K>(from, state, to, 2 * k));
+        d.add(term_at<K>(from, state, to, 3 * k));
       }
       total.set(strip, a, b, c, d);
     }
@@ -162,45 +162,45 @@ class row_loop {
   }
 
   /// Folds whole packs, or less than one.
-  template <int I, bool IsFirst, class From, class State>
+  template <int K, bool IsFirst, class From, class State>
   LOWP_HOST_FN void fold_stretch(From& from, State const& state, float* cached, std::size_t first,
-                                 std::size_t valid, folded<I>& total) const {
+                                 std::size_t valid, folded<K>& total) const {
     float* const to = cached + first % most_cached;
     for (int k = 0; k < static_cast<int>(valid); k += Isa::lanes) {
       std::size_t const e = first + static_cast<std::size_t>(k);
-      auto term = term_at<I>(from, state, to, k);
-      if constexpr (folded<I>::has_no_order) {
+      auto term = term_at<K>(from, state, to, k);
+      if constexpr (folded<K>::has_no_order) {
         // Two packs share one step of the chain.
         if (k + Isa::lanes < static_cast<int>(valid)) {
           k += Isa::lanes;
-          term = folded<I>::of_two(term, term_at<I>(from, state, to, k));
+          term = folded<K>::of_two(term, term_at<K>(from, state, to, k));
         }
       }
       if (valid < Isa::lanes)
-        term = folded<I>::masked(first_lanes<registers>(static_cast<int>(valid)), term);
+        term = folded<K>::masked(first_lanes<registers>(static_cast<int>(valid)), term);
       total.template add<IsFirst>(e, term);
     }
   }
   /// Computes the term of a pack. In the last fold, it keeps the value at to + k. Values of a long
   /// row replace those of an earlier stretch.
-  template <int I, class From, class State>
+  template <int K, class From, class State>
   LOWP_HOST_FN auto term_at(From& from, State const& state, [[maybe_unused]] float* to,
                             int k) const {
-    auto const value = value_at<I>(from, state, k, each_score);
-    if constexpr (I == last_fold && !uses_scores) value.store(to + k);
-    return operation_.term(fold::number<I>{}, value);
+    auto const value = value_at<K>(from, state, k, each_score);
+    if constexpr (K == last_fold && !uses_scores) value.store(to + k);
+    return operation_.term(fold::number<K>{}, value);
   }
 
-  template <class Statistics, class State, std::size_t... I>
+  template <class Statistics, class State, std::size_t... K>
   LOWP_HOST_FN void write_statistics([[maybe_unused]] std::size_t row,
                                      [[maybe_unused]] Statistics& statistics,
                                      [[maybe_unused]] State const& state,
-                                     std::index_sequence<I...>) const {
-    if constexpr (sizeof...(I) != 0) {
+                                     std::index_sequence<K...>) const {
+    if constexpr (sizeof...(K) != 0) {
       statistics.start(row);
       statistics.begin(0, 1);
-      (statistics.template get<I>().template store<false>(
-           0, operation_.statistic(fold::number<static_cast<int>(I)>{}, state)),
+      (statistics.template get<K>().template store<false>(
+           0, operation_.statistic(fold::number<static_cast<int>(K)>{}, state)),
        ...);
       statistics.end(0, 1);
     }
@@ -265,19 +265,19 @@ class row_loop {
     }
   }
 
-  template <std::size_t... I>
+  template <std::size_t... K>
   LOWP_HOST_FN F result_of_scores(auto& from, auto& with, auto const& state, int k,
-                                  std::index_sequence<I...>) const {
-    return result_at(with, state, k, each_column, F(from.template get<I>().load(k))...);
+                                  std::index_sequence<K...>) const {
+    return result_at(with, state, k, each_column, F(from.template get<K>().load(k))...);
   }
   LOWP_HOST_FN static auto only_lane(int lane) {
     return lanes::mask_and(first_lanes<registers>(lane + 1),
                            lanes::mask_not(first_lanes<registers>(lane)));
   }
-  template <int I, class From, class State, std::size_t... J>
+  template <int K, class From, class State, std::size_t... J>
   LOWP_HOST_FN auto value_at(From& from, State const& state, int k,
                              std::index_sequence<J...>) const {
-    return operation_.value(fold::number<I>{}, state, F(from.template get<J>().load(k))...);
+    return operation_.value(fold::number<K>{}, state, F(from.template get<J>().load(k))...);
   }
   template <class With, class State, std::size_t... J, class... Value>
   LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, [[maybe_unused]] int k,
