@@ -10,6 +10,7 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -103,6 +104,17 @@ TEST(atomic_file, replaces_the_old_file_and_leaves_no_other) {
 
 TEST(atomic_file, of_no_name_is_refused_before_the_work) {
   EXPECT_THROW(lowp::atomic_file(""), std::system_error);
+}
+
+TEST(atomic_file, writes_nothing_where_no_offset_reaches) {
+  scratch_folder const folder;
+  lowp::atomic_file file(folder.file("a"));
+  try {
+    file.write_at(std::uint64_t{1} << 63, bytes_of(new_text));
+    FAIL();
+  } catch (std::system_error const& error) {
+    EXPECT_EQ(error.code().value(), EFBIG);
+  }
 }
 
 TEST(atomic_file, without_commit_is_nothing) {

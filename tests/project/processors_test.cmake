@@ -41,6 +41,21 @@ foreach(processor aarch64 i686 powerpc64le riscv64 s390x)
   endforeach()
 endforeach()
 
+# Sizes of files in a process of 32 bits, whose off_t has 32 or 64.
+find_path(json nlohmann/json.hpp)
+if(i686_compiler AND i686_emulator AND json)
+  file(CREATE_LINK ${json}/nlohmann ${SCRATCH}/include/nlohmann SYMBOLIC)
+  foreach(bits 32 64)
+    set(program ${SCRATCH}/files${bits})
+    execute_process(
+      COMMAND ${i686_compiler} -std=c++20 -O1 -static ${i686_flags} ${warnings} -D_FILE_OFFSET_BITS=${bits} -I${ROOT}/include
+              -isystem ${SCRATCH}/include ${tests}/project/large_files.cpp -o ${program}
+      COMMAND_ERROR_IS_FATAL ANY)
+    execute_process(COMMAND ${i686_emulator} ${program} ${SCRATCH}/large_file COMMAND_ERROR_IS_FATAL ANY)
+    list(APPEND tried i686.files${bits})
+  endforeach()
+endif()
+
 set(googletest /usr/src/googletest/googletest)
 if(aarch64_compiler AND aarch64_emulator AND EXISTS ${googletest}/src/gtest-all.cc)
   set(flags -std=c++20 -I${ROOT}/include -I${tests} -isystem ${googletest}/include -I${googletest} -DLOWP_TEST_SOME

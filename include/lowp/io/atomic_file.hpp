@@ -54,6 +54,7 @@ class atomic_file {
   /// Writes bytes, the first at `offset`. Bytes that are never written read as zero.
   void write_at(std::uint64_t offset, std::span<std::byte const> bytes) {
     while (!bytes.empty()) {
+      if (!std::in_range<::off_t>(offset)) fail(EFBIG);  // off_t may have 32 bits
       ssize_t const written =
           ::pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
       if (written < 0 && errno == EINTR) continue;

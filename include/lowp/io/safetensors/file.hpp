@@ -65,7 +65,11 @@ class file {
   }
   template <stored T>
   [[nodiscard]] std::vector<T> read(tensor const& t) const {
-    std::vector<T> all(static_cast<std::size_t>(element_count(t)));
+    std::vector<T> all;
+    if (element_count(t) > all.max_size())
+      refuse("tensor " + detail::shown(t.name) + " has " + std::to_string(element_count(t)) +
+             " elements, too many for the memory of this process");
+    all.resize(static_cast<std::size_t>(element_count(t)));
     read(t, 0, std::span<T>(all));
     return all;
   }
