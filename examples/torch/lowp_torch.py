@@ -256,7 +256,8 @@ class _Optimizer(torch.optim.Optimizer):
     warning.
 
     Parameters without a gradient are skipped. A tensor that cannot be stepped raises ValueError
-    with the parameter's name. No parameter of its group and dtype has changed then.
+    with the parameter's name. For its device, dtype, layout or sizes, no parameter of its group
+    has changed then. For memory that it shares, none of the same step number and types has.
     """
 
     _kind = ""  # in the names of its libraries

@@ -376,7 +376,10 @@ def check_directions():
             theirs.step()
         assert equal_bits(ours.state[p]["momentum"], theirs.state[q]["momentum_buffer"])
         assert (p - q).abs().max() < 1e-6
-        copy.deepcopy(ours).step()
+        ours.report = True
+        twin = copy.deepcopy(ours)
+        twin.step()
+        assert twin.report
     p = nn.Parameter(torch.ones(4, dtype=BF16))
     p.grad = torch.ones_like(p)
     for given, words in [(None, "NoneType"), (torch.ones(4), "must be of torch.bfloat16"),
