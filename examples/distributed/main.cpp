@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "distributed/training.hpp"
+#include "whole.hpp"
 
 namespace {
 
@@ -70,19 +71,24 @@ int run_on_ranks(settings const& how) {
 
 int main(int argc, char** argv) {
   CLI::App program("Sharded AdamW: the same bits on any number of ranks.");
+  CLI::Validator const whole(to_whole, "");
   settings how;
   bool uses_no_mpi = false;
   program.add_option("--mode", how.mode, "storage and wire of gradients")
       ->check(CLI::IsMember({"bf16", "fsdp", "fp8-lm", "mxfp8"}));
-  program.add_option("--steps", how.steps, "last step");
-  program.add_option("--seed", how.seed, "of weights, data and rounding");
+  program.add_option("--steps", how.steps, "last step")->transform(whole);
+  program.add_option("--seed", how.seed, "of weights, data and rounding")->transform(whole);
   program.add_option("--save", how.save, "checkpoint to write at the end");
-  program.add_option("--save-every", how.save_every, "or after every so many steps");
+  program.add_option("--save-every", how.save_every, "or after every so many steps")
+      ->transform(whole);
   program.add_option("--resume", how.resume, "checkpoint of any number of ranks");
-  program.add_option("--kill-step", how.kill_step, "for tests: kill a rank in this step");
-  program.add_option("--kill-rank", how.kill_rank, "for tests: that rank");
-  program.add_option("--kill-byte", how.kill_byte,
-                     "for tests: kill rank 0 after so many bytes of that step's checkpoint");
+  program.add_option("--kill-step", how.kill_step, "for tests: kill a rank in this step")
+      ->transform(whole);
+  program.add_option("--kill-rank", how.kill_rank, "for tests: that rank")->transform(whole);
+  program
+      .add_option("--kill-byte", how.kill_byte,
+                  "for tests: kill rank 0 after so many bytes of that step's checkpoint")
+      ->transform(whole);
   program.add_flag("--no-mpi", uses_no_mpi, "one process without MPI");
   CLI11_PARSE(program, argc, argv);
   if (!uses_no_mpi) return run_on_ranks(how);

@@ -10,18 +10,9 @@
 
 #include "problem.hpp"
 #include "targets.hpp"
+#include "whole.hpp"
 
 namespace {
-
-// Leaves a whole number in decimal. CLI11 alone takes -1 for the largest seed, and so whatever is
-// beyond it. It reads 010 as 8.
-std::string to_whole(std::string& text) {
-  std::uint64_t number = 0;
-  char const* const end = text.data() + text.size();
-  auto const [rest, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc() && rest == end) return text = fmt::format("{}", number), "";
-  return fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
-}
 
 // NaN would be in every range, because it is outside none.
 std::string is_not_negative(std::string const& text) {

@@ -4,12 +4,12 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <system_error>
 
 #include "problem.hpp"
+#include "whole.hpp"
 
 #ifndef LOWP_DEFAULT_TEXT
 #define LOWP_DEFAULT_TEXT "LICENSE"
@@ -23,19 +23,11 @@ std::string default_text() {
   return std::filesystem::exists(LOWP_DEFAULT_TEXT, ignored) ? LOWP_DEFAULT_TEXT : "LICENSE";
 }
 
-// CLI11 alone takes -1 for the largest seed, and so whatever is beyond it.
-std::string is_seed(std::string const& text) {
-  std::uint64_t seed = 0;
-  char const* const end = text.data() + text.size();
-  auto const [stop, error] = std::from_chars(text.data(), end, seed);
-  if (error == std::errc() && stop == end) return "";
-  return fmt::format("'{}' is not a whole number from 0 to 2^64 - 1", text);
-}
-
 }  // namespace
 
 std::optional<options> parse(int argc, char** argv) {
   constexpr std::uint64_t most_steps = 1'000'000'000;
+  CLI::Validator const whole(to_whole, "");
   options o;
   o.text = default_text();
   CLI::App app(
@@ -47,10 +39,11 @@ std::optional<options> parse(int argc, char** argv) {
       ->type_name("FILE");
   app.add_option("--steps", o.steps, "Length of the whole run, and of the cosine schedule")
       ->capture_default_str()
+      ->transform(whole)
       ->check(CLI::Range(std::uint64_t{1}, most_steps))
       ->type_name("N");
   app.add_option("--seed", o.seed, "Of initial weights, data order and stochastic rounding [1]")
-      ->check(is_seed)
+      ->transform(whole)
       ->type_name("N");
   app.add_option("--lr", o.learning_rate, "Largest learning rate")
       ->capture_default_str()
@@ -60,6 +53,7 @@ std::optional<options> parse(int argc, char** argv) {
       ->delimiter(',')
       ->type_name("A,B");
   app.add_option("--threads", o.threads, "How many modes at a time [one per processor]")
+      ->transform(whole)
       ->check(CLI::Range(1u, 1024u))
       ->type_name("N");
   app.add_option("--svg", o.svg, "Where to draw the curves; '' for nowhere")
@@ -69,6 +63,7 @@ std::optional<options> parse(int argc, char** argv) {
   app.add_option("--checkpoint", o.checkpoint, "Where to save the run when it ends or is stopped")
       ->type_name("FILE");
   app.add_option("--stop-at", o.stop_at, "End after this step of the schedule")
+      ->transform(whole)
       ->check(CLI::Range(std::uint64_t{1}, most_steps))
       ->type_name("N");
   app.add_option("--resume", o.resume, "Go on from this checkpoint")->type_name("FILE");

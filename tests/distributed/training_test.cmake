@@ -87,3 +87,9 @@ try(${mpiexec} -n 2 ${program} --mode fsdp --resume killed)
 if(status EQUAL 0 OR NOT err MATCHES "distributed: lowp::[^\n]*killed[^\n]*")
   message(SEND_ERROR "a checkpoint of another mode: status ${status}\n${out}${err}")
 endif()
+
+# Numbers are decimal.
+try(${program} --no-mpi --steps 08 --resume killed)
+if(NOT status EQUAL 0 OR NOT out MATCHES "step 8: ")
+  message(SEND_ERROR "steps 08: status ${status}\n${out}${err}")
+endif()

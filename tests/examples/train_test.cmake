@@ -73,6 +73,7 @@ refuses("at least.*--text" --text ${inputs}/short)
 refuses("fp12.*fp32.*--modes" --modes fp32,fp12)
 refuses("--steps.*range" --steps 0)
 refuses("--seed.*-1" --seed -1)
+refuses("--stop-at 10 is after" --steps 8 --stop-at 010)  # not octal
 refuses("--lr.*number" --lr nan)
 refuses("--stop-at" --steps 2 --stop-at 3)
 refuses("--help" --nonsense)
