@@ -9,6 +9,7 @@
 #include <lowp/atomic_file.hpp>
 
 #include <cerrno>
+#include <cstdarg>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -27,7 +28,7 @@ namespace {
 std::vector<std::string> calls;
 
 // The errors of the next calls, 0 for none; and a pwrite that writes a byte at most.
-std::vector<int> errors_of_pwrite, errors_of_fsync, errors_of_close;
+std::vector<int> errors_of_open, errors_of_pwrite, errors_of_fsync, errors_of_close;
 bool writes_bytewise = false;
 
 int next_of(std::vector<int>& errors) {
@@ -39,6 +40,15 @@ int next_of(std::vector<int>& errors) {
 }  // namespace
 
 // The program's own definitions go before the C library's.
+extern "C" int open(char const* path, int flags, ...) {
+  errno = next_of(errors_of_open);
+  if (errno != 0) return -1;
+  std::va_list more;
+  va_start(more, flags);
+  auto const permissions = (flags & O_CREAT) != 0 ? va_arg(more, ::mode_t) : 0;
+  va_end(more);
+  return static_cast<int>(::syscall(SYS_openat, AT_FDCWD, path, flags, permissions));
+}
 extern "C" ssize_t pwrite(int descriptor, void const* bytes, std::size_t size, off_t offset) {
   errno = next_of(errors_of_pwrite);
   if (errno != 0) return -1;
@@ -318,13 +328,16 @@ TEST(atomic_file, refuses_a_file_that_may_not_be_written) {
   EXPECT_EQ(contents(path), new_text);
 }
 
-TEST(atomic_file, goes_on_after_short_and_interrupted_writes) {
+TEST(atomic_file, goes_on_after_short_and_interrupted_calls) {
   scratch_folder const folder;
+  errors_of_open = {EINTR};
+  errors_of_fsync = {EINTR, 0, EINTR};
   writes_bytewise = true;
   errors_of_pwrite = {0, EINTR, 0, EINTR, EINTR};
   save(folder.file("a"));
   writes_bytewise = false;
   EXPECT_EQ(contents(folder.file("a")), new_text);
+  EXPECT_TRUE(errors_of_open.empty() && errors_of_fsync.empty());
 }
 
 TEST(atomic_file, of_a_full_disk_is_the_old_one) {

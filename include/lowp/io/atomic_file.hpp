@@ -69,7 +69,8 @@ class atomic_file {
   /// power failure either may be.
   void commit() {
     if (permissions_) static_cast<void>(::fchmod(descriptor_, *permissions_));
-    if (::fsync(descriptor_) != 0) fail(errno);
+    while (::fsync(descriptor_) != 0)
+      if (errno != EINTR) fail(errno);
     if (::close(std::exchange(descriptor_, -1)) != 0) fail(errno);
     if (std::rename(neighbour_.c_str(), target_.c_str()) != 0) fail(errno);
     neighbour_.clear();
@@ -102,7 +103,7 @@ class atomic_file {
       std::string name = neighbour(".part-" + std::to_string(::getpid()) + "-" + std::to_string(i));
       descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
       if (descriptor_ >= 0) neighbour_ = std::move(name);
-      if (descriptor_ >= 0 || errno != EEXIST) break;
+      if (descriptor_ >= 0 || (errno != EEXIST && errno != EINTR)) break;
     }
     if (descriptor_ < 0) fail(errno);
   }
@@ -131,7 +132,9 @@ class atomic_file {
   void synchronize_directory() {
     int const opened = ::open(directory().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (opened < 0) return;  // a writable directory may be unreadable
-    int const reason = ::fsync(opened) == 0 ? 0 : errno;
+    int reason = 0;
+    do reason = ::fsync(opened) == 0 ? 0 : errno;
+    while (reason == EINTR);
     ::close(opened);
     if (reason != 0 && reason != EINVAL) fail(reason);  // EINVAL: the file system lacks it
   }

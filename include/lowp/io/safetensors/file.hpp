@@ -29,9 +29,7 @@ namespace lowp::safetensors::inline LOWP_UNIT {
 /// @throws std::runtime_error  from every function; it names the path, tensor and values seen
 class file {
  public:
-  /// A pipe would wait for a writer without O_NONBLOCK.
-  explicit file(std::string path)
-      : path_(std::move(path)), at_(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+  explicit file(std::string path) : path_(std::move(path)), at_(opened(path_.c_str())) {
     if (at_.number < 0) refuse(std::string("cannot open it: ") + std::strerror(errno));
     read_header();
   }
@@ -80,6 +78,13 @@ class file {
   }
 
  private:
+  /// A pipe would wait for a writer without O_NONBLOCK.
+  static int opened(char const* path) {
+    int number = 0;
+    do number = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    while (number < 0 && errno == EINTR);
+    return number;
+  }
   [[noreturn]] void refuse(std::string const& why) const {
     lowp::detail::raise<std::runtime_error>("lowp::safetensors: " + detail::shown_path(path_) +
                                             ": " + why);
