@@ -78,9 +78,10 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember({"bf16", "fsdp", "fp8-lm", "mxfp8"}));
   program.add_option("--steps", how.steps, "last step")->transform(whole);
   program.add_option("--seed", how.seed, "of weights, data and rounding")->transform(whole);
-  program.add_option("--save", how.save, "checkpoint to write at the end");
+  auto* const save = program.add_option("--save", how.save, "checkpoint to write at the end");
   program.add_option("--save-every", how.save_every, "or after every so many steps")
-      ->transform(whole);
+      ->transform(whole)
+      ->needs(save);
   program.add_option("--resume", how.resume, "checkpoint of any number of ranks");
   program.add_option("--kill-step", how.kill_step, "for tests: kill a rank in this step")
       ->transform(whole);

@@ -93,3 +93,9 @@ try(${program} --no-mpi --steps 08 --resume killed)
 if(NOT status EQUAL 0 OR NOT out MATCHES "step 8: ")
   message(SEND_ERROR "steps 08: status ${status}\n${out}${err}")
 endif()
+
+# It is refused before the work, not at the first checkpoint.
+try(${program} --no-mpi --save-every 2)
+if(status EQUAL 0 OR out MATCHES "loss" OR NOT err MATCHES "--save")
+  message(SEND_ERROR "--save-every alone: status ${status}\n${out}${err}")
+endif()
