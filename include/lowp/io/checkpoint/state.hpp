@@ -44,7 +44,8 @@ inline constexpr bool is_whole_enumeration<T> = whole_scalar<std::underlying_typ
 }  // namespace detail
 
 /// A value that a checkpoint keeps as text: an integer of at most 64 bits, truth value,
-/// enumeration, float or double.
+/// enumeration, float or double. A file may give an enumeration any number of its underlying type.
+/// Fix that type (`enum mode : int`): else a number beyond the enumerators' bits is undefined.
 template <class T>
 concept checkpoint_scalar = detail::whole_scalar<T> || detail::is_whole_enumeration<T> ||
                             std::same_as<T, float> || std::same_as<T, double>;
