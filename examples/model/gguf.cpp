@@ -294,12 +294,13 @@ void gguf_file::add(std::string name, dtype type, std::vector<std::uint64_t> sha
                     std::uint64_t bytes, place const& where) {
   std::uint64_t const begin = tensors_.empty() ? 0 : tensors_.back().end;
   places_.insert_or_assign(begin, where);
+  numbers_.emplace(name, tensors_.size());
   tensors_.push_back({std::move(name), type, std::move(shape), begin, begin + bytes});
 }
 
 gguf_file::tensor const* gguf_file::find(std::string_view name) const {
-  auto const found = std::ranges::find(tensors_, name, &tensor::name);
-  return found == tensors_.end() ? nullptr : &*found;
+  auto const found = numbers_.find(name);
+  return found == numbers_.end() ? nullptr : &tensors_[found->second];
 }
 
 void gguf_file::read_bytes(tensor const& t, std::uint64_t first, std::span<std::byte> out) const {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <fstream>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -58,6 +60,7 @@ class gguf_file final : public tensor_file {
   mutable std::ifstream in_;
   std::uint64_t size_ = 0;
   std::vector<tensor> tensors_;
-  std::map<std::uint64_t, place> places_;  // of a tensor's `begin`
+  std::map<std::string, std::size_t, std::less<>> numbers_;  // of a tensor's name
+  std::map<std::uint64_t, place> places_;                    // of a tensor's `begin`
   std::map<std::string, std::string> metadata_;
 };

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <random>
@@ -154,6 +155,23 @@ bool is_plain(std::string const& text) {
 }
 
 // No name of a file or of a tensor commands a terminal, on whichever way it gets there.
+// A search for each name through all tensors would take minutes.
+TEST_F(hostile, indexes_may_name_tensors_of_gguf_many_times) {
+  constexpr std::uint64_t tensors = 20'000, times = 200'000;
+  gguf_text file;
+  file.start(tensors, 0);
+  for (std::uint64_t i = 0; i < tensors; ++i)
+    file.info({std::to_string(i + tensors), {0}, 0, {}}, 0);
+  set_contents(model, file.pad(32).text);
+  std::string names;
+  for (std::uint64_t i = 0; i < times; ++i) names += R"("39999": "model.safetensors", )";
+  std::string const index = folder.file("m.json");
+  set_contents(index, "{\"weight_map\": {" + names + R"("20000": "model.safetensors"}})");
+  std::clock_t const start = std::clock();
+  EXPECT_EQ(tool({"audit", index, "--to", "float16"}).status, 0);
+  EXPECT_LT((std::clock() - start) / CLOCKS_PER_SEC, 4);
+}
+
 TEST_F(hostile, names_command_no_terminal) {
   std::string const name = "\x1b]0;x\x07\x7f\xc2\x85\xc2\x9b\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8b";
   std::string const shown =
