@@ -10,6 +10,7 @@
 #include <exception>
 #include <lowp/atomic_file.hpp>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -41,6 +42,8 @@ int run_program(int argc, char** argv, Tell const& tell) {
     }
     csv lines;
     tell(lines);
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0)
+      throw std::runtime_error("cannot write to the standard output");
     if (argc == 3) {
       lowp::atomic_file file(argv[2]);
       file.write_at(0, std::as_bytes(std::span(lines.text())));

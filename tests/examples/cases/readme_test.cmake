@@ -19,3 +19,8 @@ foreach(source IN LISTS sources)
                        "sh examples/cases/run.sh --write puts it there:\n${output}")
   endif()
 endforeach()
+
+execute_process(COMMAND sh -c "${BUILD}/examples/cases/gaps >/dev/full" RESULT_VARIABLE status ERROR_VARIABLE err)
+if(EXISTS /dev/full AND (NOT status EQUAL 1 OR NOT err STREQUAL "cannot write to the standard output\n"))
+  message(SEND_ERROR "a full standard output: ${status}\n${err}")
+endif()
