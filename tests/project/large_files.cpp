@@ -3,6 +3,7 @@
 // their low bits.
 #include <unistd.h>
 #include <lowp/atomic_file.hpp>
+#include <lowp/checkpoint.hpp>
 #include <lowp/safetensors.hpp>
 
 #include <cstddef>
@@ -51,12 +52,23 @@ bool reads_all_or_nothing(std::string const& path) {
   }
 }
 
+bool names_the_count(std::byte first) {
+  lowp::detail::checkpoint_state state;
+  try {
+    state.add("w", {{1}, lowp::safetensors::dtype::u8, "", {&first, std::size_t{1} << 29}});
+  } catch (std::exception const& refused) {
+    return std::string(refused.what()).find("has 536870912 elements") != std::string::npos;
+  }
+  return false;
+}
+
 }  // namespace
 
 int main(int, char** arguments) {
   std::string const path = arguments[1];
-  bool const writes = writes_far_or_not_at_all(path), reads = reads_all_or_nothing(path);
+  bool const writes = writes_far_or_not_at_all(path), reads = reads_all_or_nothing(path),
+             counts = names_the_count(std::byte{});
   std::remove(path.c_str());
-  std::printf("writes %d, reads %d\n", writes, reads);
-  return writes && reads ? 0 : 1;
+  std::printf("writes %d, reads %d, counts %d\n", writes, reads, counts);
+  return writes && reads && counts ? 0 : 1;
 }

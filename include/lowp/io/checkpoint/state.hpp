@@ -159,7 +159,7 @@ class checkpoint_state {
 
   void add(std::string const& name, tensor t) {
     require_new(name);
-    std::uint64_t const count = t.bytes.size() * 8 / safetensors::bits_of(t.type);
+    std::uint64_t const count = std::uint64_t{t.bytes.size()} * 8 / safetensors::bits_of(t.type);
     if (safetensors::detail::bytes_of(t.type, t.shape) != t.bytes.size())
       raise<std::invalid_argument>("lowp::checkpoint: '" + name + "' has " + std::to_string(count) +
                                    " elements, but its shape is " +
