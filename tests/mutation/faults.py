@@ -152,7 +152,7 @@ FAULTS = [
     ("train/stall_watch.hpp", "t.steps - t.since >= policy_.least_steps", "true", "train/stall_watch"),
     ("train/stall_watch.hpp", "t.heaviest = std::max(kept * t.heaviest, 1 / lr);", "t.heaviest = 1 / lr;", "train/stall_watch"),
     # Files.
-    ("io/atomic_file.hpp", "if (::fsync(descriptor_) != 0) fail(errno);", "", "io/atomic_file"),
+    ("io/atomic_file.hpp", "while (::fsync(descriptor_) != 0)\n      if (errno != EINTR) fail(errno);", "", "io/atomic_file"),
     ("io/atomic_file.hpp", "std::rename(neighbour_.c_str(), target_.c_str())", "(std::remove(target_.c_str()), std::rename(neighbour_.c_str(), target_.c_str()))", "io/atomic_file"),
     ("io/atomic_file.hpp", "if (permissions_) static_cast<void>(::fchmod(descriptor_, *permissions_));", "", "io/atomic_file"),
     ("io/atomic_file.hpp", "exists ? 0600 : 0666", "0666", "io/atomic_file"),

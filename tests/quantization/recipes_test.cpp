@@ -393,8 +393,8 @@ TEST(ggml, blocks_are_read) {
   }
 }
 
-// A search finds the nearest code alone. In another mode each element goes to its own neighbour, and
-// a NaN is the scale's, as in every recipe.
+// A search finds the nearest code alone. In another mode each element goes to its own neighbour,
+// and a NaN is the scale's, as in every recipe.
 TEST(ggml, takes_every_mode_and_keeps_a_nan) {
   std::vector<float> x(32, 1.125f), up(32), down(32);
   x[0] = x[16] = 6;

@@ -52,12 +52,12 @@ struct float_argument {
   float value;
 
   template <std::convertible_to<float> N>
-  LOWP_HOST_FN float_argument(N const& n) {
-    using number = std::remove_cv_t<N>;
-    if constexpr (one_of<number, double, long double> || integer<number>)
-      value = convert<float>(n);
+  LOWP_HOST_FN float_argument(N const& number) {
+    using type = std::remove_cv_t<N>;
+    if constexpr (one_of<type, double, long double> || integer<type>)
+      value = convert<float>(number);
     else
-      value = static_cast<float>(n);
+      value = static_cast<float>(number);
   }
 };
 

@@ -94,9 +94,10 @@ struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
 ///     value[i]      = w, rounded to H to nearest even
 ///     error_bits[i] = M * (w - value[i]) / (ulp(value[i]) / 2), clamped to M
 ///
-/// The error is rounded in the caller's mode; to nearest, ties go away from zero. A bfloat16 with 16
-/// bits then stands for w or for a neighbour of w. If `value` is not finite, the error adds nothing.
-/// If `value` is written from outside, call `resync`: `error_bits` belong to its old value.
+/// The error is rounded in the caller's mode; to nearest, ties go away from zero. A bfloat16 with
+/// 16 bits then stands for w or for a neighbour of w. If `value` is not finite, the error adds
+/// nothing. If `value` is written from outside, call `resync`: `error_bits` belong to its old
+/// value.
 ///
 /// @tparam H  a narrow type with IEEE specials: bfloat16 or float16 in the package
 /// @tparam E  std::int8_t, master_weight_bits = 24 there, or std::int16_t, 32

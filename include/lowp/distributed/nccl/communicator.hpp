@@ -60,8 +60,8 @@ class basic_communicator : public detail::rank_group {
   /// @param gradients  spans of device memory, equally many on all ranks; at least one. Or one span
   /// @param total      shard_of(count).size floats in device memory, apart from the leaves
   /// @throws std::invalid_argument  sizes differ, there is no leaf, or a scale is no power of two;
-  ///                                total overlaps a leaf, or the scratch one of these; 256 elements
-  ///                                of each leaf and rank do not fit the scratch
+  ///                                total overlaps a leaf, or the scratch one of these; 256
+  ///                                elements of each leaf and rank do not fit the scratch
   template <detail::leaf_argument Gradients, detail::wire_like Wire>
   void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) const {
     auto const leaves = detail::leaves_of(gradients);
