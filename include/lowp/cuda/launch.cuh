@@ -109,8 +109,8 @@ class gpu_grid {
   }
 
   void copy(void* to, void const* from, std::size_t bytes) {
-    outcome_ = status("cudaMemcpyAsync",
-                      cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_));
+    outcome_ =
+        status("cudaMemcpyAsync", cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_));
   }
 
   /// Returns the reason that the device cannot reach an address, empty if it can. An error of CUDA
