@@ -15,9 +15,7 @@ concept high_halves = input<R> && with_ieee_specials<element_of<R>>;
 template <class R>
 concept low_halves = array_range<R> && low_half<std::ranges::range_value_t<R>>;
 template <class R>
-concept low_output =
-    low_halves<R> && std::ranges::borrowed_range<R> &&
-    std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
+concept low_output = low_halves<R> && lasting_array<R>;
 
 template <class T>
 using not_a_range_of_a_narrow_type_with_IEEE_specials_such_as_bfloat16 = fit<high_halves<T>>;

@@ -23,8 +23,7 @@ concept input = detail::array_range<R> && element<std::ranges::range_value_t<R>>
 
 /// A writable `input`. A temporary, which would die with its elements, is not one.
 template <class R>
-concept output = input<R> && std::ranges::borrowed_range<R> &&
-                 std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
+concept output = input<R> && detail::lasting_array<R>;
 
 namespace detail {
 // Constants: a compiler goes through the standard's concepts once, not in each concept made of

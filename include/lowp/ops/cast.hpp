@@ -13,10 +13,8 @@ template <class R>
 inline constexpr bool is_plain_input =
     requires { requires array_range<R> && plain_number<std::ranges::range_value_t<R>>; };
 template <class R>
-inline constexpr bool is_plain_output = requires {
-  requires is_plain_input<R> && std::ranges::borrowed_range<R> &&
-               std::same_as<std::ranges::range_reference_t<R>, double&>;
-};
+inline constexpr bool is_plain_output =
+    requires { requires lasting_array<R> && std::same_as<std::ranges::range_value_t<R>, double>; };
 }  // namespace detail
 
 /// An `any_input`, or a range of double or of integers of 8 to 64 bits.

@@ -37,14 +37,16 @@ template <class Recipe>
 error_text wrong_shape(char const* function, Recipe const& recipe, std::size_t size,
                        std::size_t columns) {
   auto const rows = static_cast<std::size_t>(recipe.rows);
-  constexpr bool has_e4m3 = std::is_same_v<typename Recipe::scale, float8_e4m3fn>;
-  if (recipe.choice != four_over_six::no && (!has_e4m3 || recipe.of_scale.rule != block_rule::te))
-    return joined_text(
-        {function, ": ", recipe.name, " chooses between scales that are not by block_rule::te"});
+  if (recipe.choice != four_over_six::no) {
+    constexpr bool has_e4m3 = std::is_same_v<typename Recipe::scale, float8_e4m3fn>;
+    if (!has_e4m3 || recipe.of_scale.rule != block_rule::te)
+      return joined_text(
+          {function, ": ", recipe.name, " chooses between scales that are not by block_rule::te"});
+    if (rows != 1 && rows != 16)
+      return joined_text(
+          {function, ": ", recipe.name, " chooses a scale for ", rows, " rows, not for 1 or 16"});
+  }
   if (rows == 1 && columns == 0 && (!recipe.needs_choice() || size % Recipe::block == 0)) return {};
-  if (recipe.choice != four_over_six::no && rows != 1 && rows != 16)
-    return joined_text(
-        {function, ": ", recipe.name, " chooses a scale for ", rows, " rows, not for 1 or 16"});
   if (columns != 0 && rows != 0 && columns % Recipe::block == 0 && size % columns == 0 &&
       size / columns % rows == 0)
     return {};

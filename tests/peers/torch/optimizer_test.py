@@ -255,28 +255,20 @@ def check_continues_torch():
 
 
 def check_loading():
-    """Hooks of load_state_dict take part, and a state that is refused changes nothing."""
-    def stepped(size):
-        p = nn.Parameter(torch.ones(size, dtype=BF16))
+    """A state that is refused changes nothing, and one without entries makes none."""
+    def stepped():
+        p = nn.Parameter(torch.ones(3, dtype=BF16))
         p.grad = torch.ones_like(p)
         optimizer = lowp_torch.AdamW([p], state_dtype=F32)
         optimizer.step()
         return p, optimizer
 
-    _, saved = stepped(3)
-    p, optimizer = stepped(3)
-    optimizer.register_load_state_dict_pre_hook(
-        lambda _, state: {**state, "state": {0: {**state["state"][0], "exp_avg": torch.full((3,), 1.001)}}})
-    optimizer.register_load_state_dict_post_hook(lambda its: its.state[p]["exp_avg_sq"].fill_(2.001))
-    optimizer.load_state_dict(saved.state_dict())
-    assert equal_bits(optimizer.state[p]["exp_avg"], torch.full((3,), 1.001))
-    assert equal_bits(optimizer.state[p]["exp_avg_sq"], torch.full((3,), 2.001))
-
+    p, saved = stepped()
     fresh = lowp_torch.AdamW([p])
     fresh.load_state_dict(lowp_torch.AdamW([p]).state_dict())
     assert not fresh.state
 
-    p, optimizer = stepped(3)
+    p, optimizer = stepped()
     before = optimizer.state[p]["exp_avg"]
     saved = saved.state_dict()
     saved["state"][0].update(step=9, state1=torch.ones(3, dtype=CODE))
