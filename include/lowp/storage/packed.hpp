@@ -51,7 +51,7 @@ concept array_range =
     std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
     !std::is_volatile_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
-/// An array_range to write to. A temporary, which would die with its elements, is not one.
+/// A writable array_range. A temporary, which would die with its elements, is not one.
 template <class R>
 concept lasting_array =
     array_range<R> && std::ranges::borrowed_range<R> &&
