@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Advises how to store the weights of an image model that is fine-tuned, at a normal and a small
 // rate.
-#include <lowp/advice.hpp>
+#include <lowp/measure.hpp>
 
 #include <cstdio>
 #include <random>

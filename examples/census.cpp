@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells how float16 would change activations, without storing them.
-#include <lowp/census.hpp>
+#include <lowp/measure.hpp>
 
 #include <cmath>
 #include <cstdio>

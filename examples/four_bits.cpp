@@ -1,7 +1,5 @@
 // Quantizes a matrix to NVFP4 as Transformer Engine does, and reads it back.
-#include <lowp/block_products.hpp>
 #include <lowp/quantize.hpp>
-#include <lowp/scale_tiles.hpp>
 
 #include <cstdint>
 #include <cstdio>

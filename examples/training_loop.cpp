@@ -4,7 +4,7 @@
 #include <lowp/checkpoint.hpp>
 #include <lowp/lowp.hpp>
 #include <lowp/openmp.hpp>
-#include <lowp/overflow_watch.hpp>
+#include <lowp/watch.hpp>
 
 #include <cstdio>
 #include <filesystem>

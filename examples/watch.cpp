@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a NaN to the name of the layer: a small model in float16 whose loss is NaN, and why.
-#include <lowp/overflow_watch.hpp>
 #include <lowp/value.hpp>
+#include <lowp/watch.hpp>
 
 #include <cstdio>
 #include <vector>

@@ -3,7 +3,6 @@
 #include "suite.cuh"
 
 #include <lowp/cuda/lowp.cuh>
-#include <lowp/cuda/pb_relax.cuh>
 
 namespace {
 

@@ -4,11 +4,9 @@
 // multiplies matrices in fp32.
 #pragma once
 
-#include <lowp/activation.hpp>
 #include <lowp/fused_add.hpp>
-#include <lowp/normalization.hpp>
+#include <lowp/nn.hpp>
 #include <lowp/safetensors.hpp>
-#include <lowp/softmax.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Runs MiniLM once for each way of rounding, and writes how far its embeddings are from PyTorch's
 // in fp32. Before that it runs once over other sentences, and writes what scales that suggests.
-#include <lowp/gradients.hpp>
-#include <lowp/scale.hpp>
-#include <lowp/scaled_cast.hpp>
+#include <lowp/cast.hpp>
+#include <lowp/update.hpp>
 
 #include <fmt/core.h>
 #include <fmt/os.h>
@@ -20,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include <lowp/power_of_two_scaling.hpp>
+#include <lowp/nn.hpp>
 
 #include "encoder.hpp"
 

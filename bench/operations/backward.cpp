@@ -4,11 +4,7 @@
 #include "maps.hpp"
 
 #include <benchmark/benchmark.h>
-#include <lowp/activation_backward.hpp>
-#include <lowp/cross_entropy.hpp>
-#include <lowp/normalization.hpp>
-#include <lowp/normalization_backward.hpp>
-#include <lowp/softmax_backward.hpp>
+#include <lowp/nn.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -4,10 +4,9 @@
 #include "harness/suite.hpp"
 
 #include <benchmark/benchmark.h>
-#include <lowp/abs_range.hpp>
-#include <lowp/census.hpp>
-#include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/measure.hpp>
+#include <lowp/update.hpp>
 
 #include <cstddef>
 #include <span>

@@ -3,9 +3,7 @@
 #include "harness/main.hpp"
 #include "maps.hpp"
 
-#include <lowp/masked_softmax.hpp>
-#include <lowp/pb_relax.hpp>
-#include <lowp/softmax.hpp>
+#include <lowp/nn.hpp>
 
 #include <algorithm>
 #include <cstddef>

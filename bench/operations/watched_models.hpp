@@ -3,8 +3,8 @@
 // makes none of its calls.
 #pragma once
 
-#include <lowp/overflow_watch.hpp>
 #include <lowp/update.hpp>
+#include <lowp/watch.hpp>
 
 #include <cstddef>
 #include <cstdint>

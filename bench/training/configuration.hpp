@@ -2,7 +2,7 @@
 // The ways to store a model that are compared.
 #pragma once
 
-#include <lowp/rounding.hpp>
+#include <lowp/value.hpp>
 
 #include <cstdint>
 #include <memory>

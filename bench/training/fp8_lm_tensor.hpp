@@ -2,8 +2,8 @@
 // Keeps one tensor by the library's recipe of FP8-LM, in place of a stored_tensor.
 #pragma once
 
-#include <lowp/fp8_lm.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/update.hpp>
 
 #include <cstddef>
 #include <cstdint>

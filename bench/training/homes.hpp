@@ -4,8 +4,8 @@
 // expect() tells a home with a scale for the tensor how large results may become.
 #pragma once
 
-#include <lowp/gradients.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/update.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "loss_scaling.hpp"
 
-#include <lowp/gradients.hpp>
-#include <lowp/loss_scaler.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/update.hpp>
 
 #include <concepts>
 #include <string>

@@ -4,14 +4,8 @@
 // numbers are of type T: float or a narrow one. Eigen multiplies matrices in fp32.
 #pragma once
 
-#include <lowp/activation.hpp>
-#include <lowp/activation_backward.hpp>
-#include <lowp/cross_entropy.hpp>
 #include <lowp/fused_add.hpp>
-#include <lowp/masked_softmax.hpp>
-#include <lowp/normalization.hpp>
-#include <lowp/normalization_backward.hpp>
-#include <lowp/softmax_backward.hpp>
+#include <lowp/nn.hpp>
 
 #include <cstddef>
 #include <cstdint>

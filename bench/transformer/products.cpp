@@ -2,7 +2,7 @@
 #include "products.hpp"
 
 #include <lowp/quantize.hpp>
-#include <lowp/rounding.hpp>
+#include <lowp/value.hpp>
 
 #include <cstddef>
 #include <vector>

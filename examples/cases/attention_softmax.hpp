@@ -5,14 +5,12 @@
 // THUDM/GLM-130B).
 #pragma once
 
-#include <lowp/abs_range.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/format/random.hpp>
-#include <lowp/masked_softmax.hpp>
-#include <lowp/overflow_watch.hpp>
-#include <lowp/pb_relax.hpp>
-#include <lowp/softmax.hpp>
+#include <lowp/measure.hpp>
+#include <lowp/nn.hpp>
 #include <lowp/value.hpp>
+#include <lowp/watch.hpp>
 
 #include <algorithm>
 #include <array>

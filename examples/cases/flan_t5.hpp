@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/format/random.hpp>
-#include <lowp/sums.hpp>
+#include <lowp/measure.hpp>
 
 #include <array>
 #include <cmath>

@@ -5,17 +5,13 @@
 // places overflow in float16, and each has its cure.
 #pragma once
 
-#include <lowp/abs_range.hpp>
-#include <lowp/activation.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/fused_add.hpp>
-#include <lowp/gradients.hpp>
-#include <lowp/mask_value.hpp>
-#include <lowp/normalization.hpp>
-#include <lowp/overflow_watch.hpp>
-#include <lowp/power_of_two_scaling.hpp>
-#include <lowp/softmax.hpp>
+#include <lowp/measure.hpp>
+#include <lowp/nn.hpp>
+#include <lowp/update.hpp>
 #include <lowp/value.hpp>
+#include <lowp/watch.hpp>
 
 #include <Eigen/Core>
 

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <lowp/atomic_file.hpp>
+#include <lowp/io.hpp>
 #include <span>
 #include <stdexcept>
 #include <string>

@@ -3,9 +3,8 @@
 // learning rates: which updates arrive.
 #pragma once
 
-#include <lowp/advice.hpp>
 #include <lowp/cast.hpp>
-#include <lowp/sums.hpp>
+#include <lowp/measure.hpp>
 #include <lowp/update.hpp>
 #include <lowp/value.hpp>
 

@@ -2,9 +2,8 @@
 // A network that was trained in bfloat16 and is to run in float16.
 #pragma once
 
-#include <lowp/abs_range.hpp>
-#include <lowp/census.hpp>
-#include <lowp/scale.hpp>
+#include <lowp/cast.hpp>
+#include <lowp/measure.hpp>
 #include <lowp/update.hpp>
 #include <lowp/value.hpp>
 

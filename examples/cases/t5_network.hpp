@@ -6,8 +6,8 @@
 #pragma once
 
 #include <lowp/cast.hpp>
-#include <lowp/overflow_watch.hpp>
 #include <lowp/value.hpp>
+#include <lowp/watch.hpp>
 
 #include <Eigen/Core>
 

@@ -6,10 +6,8 @@
 #include <concepts>
 #include <cstring>
 #include <lowp/cast.hpp>
-#include <lowp/census.hpp>
 #include <lowp/format/random.hpp>
-#include <lowp/packed.hpp>
-#include <lowp/scale.hpp>
+#include <lowp/measure.hpp>
 #include <vector>
 
 #include "make_facts.hpp"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <functional>
 #include <initializer_list>
-#include <lowp/atomic_file.hpp>
+#include <lowp/io.hpp>
 #include <span>
 #include <string_view>
 #include <system_error>

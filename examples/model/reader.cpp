@@ -6,8 +6,6 @@
 #include <cstring>
 #include <limits>
 #include <lowp/cast.hpp>
-#include <lowp/packed.hpp>
-#include <lowp/scaled_cast.hpp>
 #include <stdexcept>
 
 #include "odd.hpp"

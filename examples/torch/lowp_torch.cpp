@@ -8,7 +8,7 @@
 //     LOWP_TORCH_MOMENT     a member of moments
 //     LOWP_TORCH_ROUNDING   nearest_even, stochastic or stochastic_fast
 // nvcc compiles it for tensors on a GPU, whose storage is plain.
-#include <lowp/storage.hpp>
+#include <lowp/cast.hpp>
 #include <lowp/update.hpp>
 #ifdef __CUDACC__
 #include <lowp/cuda/lowp.cuh>

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <lowp/atomic_file.hpp>
+#include <lowp/io.hpp>
 #include <memory>
 #include <span>
 #include <system_error>

@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Streams: operator<< and operator>>.
+// Streams: operator<< and operator>>. dtype_codes_of: a type's names in other systems. With POSIX:
+// atomic_file, a file that appears whole or not at all.
 #pragma once
 
+#include <lowp/interop/dtypes.hpp>
 #include <lowp/io/io.hpp>
+#if __has_include(<unistd.h>)
+#include <lowp/io/atomic_file.hpp>
+#endif

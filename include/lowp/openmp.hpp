@@ -4,10 +4,9 @@
 #pragma once
 
 #include <lowp/lowp.hpp>
-#include <lowp/overflow_watch.hpp>
-#include <lowp/pb_relax.hpp>
 #include <lowp/quantize.hpp>
 #include <lowp/simd/openmp_team.hpp>
+#include <lowp/watch.hpp>
 
 namespace lowp::openmp {
 
@@ -18,7 +17,6 @@ LOWP_ON_TEAM(mean)
 LOWP_ON_TEAM(norm)
 LOWP_ON_TEAM(clip)
 LOWP_ON_TEAM(tree_add)
-LOWP_ON_TEAM(softmax_pb_relax)
 #undef LOWP_ON_TEAM
 
 inline constexpr detail::quantize_operation<detail::openmp_team> quantize{};

@@ -8,7 +8,12 @@
 //     hadamard(in, out, te_2_20_signs, [rounding], [overflow])
 //     quantize(rotated(in, te_2_20_signs), q, recipe)      // in one pass after the transform
 //
+//     to_scale_tiles, from_scale_tiles                     // the tiles of 128 x 4 of cuBLAS
+//     reference_matmul(x, y, out, columns, how)            // to test kernels
+//
 // quantization/recipe.hpp has the recipes, openmp.hpp all for teams, cuda/lowp.cuh all for a GPU.
 #pragma once
 
+#include <lowp/quantization/block_products.hpp>
 #include <lowp/quantization/quantize.hpp>
+#include <lowp/quantization/scale_tiles.hpp>

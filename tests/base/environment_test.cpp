@@ -4,12 +4,9 @@
 #include "support/support.hpp"
 
 #if defined(LOWP_TEST_CONTROL_REGISTER)
-#include <lowp/adafactor.hpp>
-#include <lowp/advice.hpp>
 #include <lowp/io.hpp>
-#include <lowp/loss_scaler.hpp>
-#include <lowp/overflow_watch.hpp>
-#include <lowp/stall_watch.hpp>
+#include <lowp/lowp.hpp>
+#include <lowp/watch.hpp>
 
 #include <cstring>
 #include <sstream>

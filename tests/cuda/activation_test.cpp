@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // gelu_tanh and gated_gelu_tanh by the GPU's kernel: the bits of the host.
-#include <lowp/activation.hpp>
+#include <lowp/nn.hpp>
 
 #include <cstddef>
 #include <cstdint>

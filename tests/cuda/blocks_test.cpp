@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_cast by the GPU's kernel, whose threads find the largest of a block together.
 #include <gtest/gtest.h>
-#include <lowp/blocks.hpp>
+#include <lowp/cast.hpp>
 #include <lowp/fused_add.hpp>
 
 #include <cstddef>

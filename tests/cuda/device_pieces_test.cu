@@ -4,7 +4,6 @@
 // normalization_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
-#include <lowp/cuda/pb_relax.cuh>
 
 #include <cmath>
 #include <cstddef>

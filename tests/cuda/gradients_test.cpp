@@ -3,7 +3,7 @@
 // bounds.
 #include <gtest/gtest.h>
 #include <lowp/cuda/replay.hpp>
-#include <lowp/gradients.hpp>
+#include <lowp/update.hpp>
 
 #include <array>
 #include <cstddef>

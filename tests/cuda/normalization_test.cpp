@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rms_norm and layer_norm by the GPU's kernel over rows: the bits of the processor's loop, also in
 // their statistics and with something between rows.
-#include <lowp/normalization.hpp>
-#include <lowp/normalization_backward.hpp>
+#include <lowp/nn.hpp>
 
 #include <cstddef>
 #include <string>

@@ -3,7 +3,7 @@
 // the bits of the processor's loop, which softmax_test.cpp and simd/rows_test.cpp prove.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
-#include <lowp/pb_relax.hpp>
+#include <lowp/nn.hpp>
 
 #include <array>
 #include <cstddef>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // clamp_overflow and scale_by_power_of_two by the GPU's kernel: the bits and the counts of the
 // host.
-#include <lowp/clamp_overflow.hpp>
-#include <lowp/power_of_two_scaling.hpp>
+#include <lowp/nn.hpp>
 
 #include <cstddef>
 #include <cstdint>

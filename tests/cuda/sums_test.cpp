@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // sum and dot by the GPU's kernel: counts exact, sums within bounds, whatever the shape of the
 // grid.
-#include <lowp/sums.hpp>
+#include <lowp/measure.hpp>
 
 #include <cstddef>
 #include <string>

@@ -2,7 +2,7 @@
 // Scales from every positive float, for every format: each is the largest that fits, by a product
 // in double that is exact.
 #include <gtest/gtest.h>
-#include <lowp/scale.hpp>
+#include <lowp/cast.hpp>
 
 #include <bit>
 #include <cmath>

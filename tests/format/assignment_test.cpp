@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Numbers become narrow by initialisation, by a cast or by assignment.
-#include <lowp/view.hpp>
+#include <lowp/cast.hpp>
 
 #include <cmath>
 #include <numeric>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Decimal text: rounded once from what is written, and the shortest that reads back.
 #include <gtest/gtest.h>
-#include <lowp/charconv.hpp>
+#include <lowp/format/charconv.hpp>
 
 #include <array>
 #include <bit>

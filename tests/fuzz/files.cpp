@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include <lowp/checkpoint.hpp>
-#include <lowp/loss_scaler.hpp>
 #include <lowp/safetensors.hpp>
+#include <lowp/update.hpp>
 
 #include <cstddef>
 #include <cstdint>

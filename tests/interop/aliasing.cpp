@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Writes through a foreign type and reads through its view, in turns. Two types that must not alias
 // would give other answers at -O2 and above. Prints the number of wrong answers.
+#include <lowp/cast.hpp>
 #include <lowp/value.hpp>
-#include <lowp/view.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include <lowp/atomic_file.hpp>
+#include <lowp/io.hpp>
 
 #include <cerrno>
 #include <cstdarg>

@@ -2,10 +2,8 @@
 // Training goes on from a file as if it had never stopped, in any storage. A file that does not fit
 // is refused before anything is written.
 #include <gtest/gtest.h>
+#include <lowp/cast.hpp>
 #include <lowp/checkpoint.hpp>
-#include <lowp/fp8_lm.hpp>
-#include <lowp/loss_scaler.hpp>
-#include <lowp/scale.hpp>
 #include <lowp/update.hpp>
 
 #include <algorithm>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // unscale, measure and clip_factor against the oracle's products and exact sums of squares.
 #include <gtest/gtest.h>
-#include <lowp/gradients.hpp>
-#include <lowp/scale.hpp>
+#include <lowp/cast.hpp>
+#include <lowp/update.hpp>
 #include <lowp/value.hpp>
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // sum, mean, dot and norm against exact sums, within the stated bound over any elements. A narrow
 // running sum has long stopped there. Infinities and NaN give what their rules say.
 #include <gtest/gtest.h>
-#include <lowp/sums.hpp>
+#include <lowp/measure.hpp>
 #include <lowp/value.hpp>
 
 #include <algorithm>

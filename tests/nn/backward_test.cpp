@@ -1,12 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The derivatives of the pieces that do not overflow. Their formulas in long double hold them to
 // the bounds of their headers. Differences of the functions in double hold the formulas.
-#include <lowp/activation_backward.hpp>
-#include <lowp/cross_entropy.hpp>
-#include <lowp/masked_softmax.hpp>
-#include <lowp/normalization.hpp>
-#include <lowp/normalization_backward.hpp>
-#include <lowp/softmax_backward.hpp>
+#include <lowp/nn.hpp>
 
 #include <array>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // clamp_overflow: T5's rule, for every code and any mixture of them.
 #include <gtest/gtest.h>
-#include <lowp/clamp_overflow.hpp>
+#include <lowp/nn.hpp>
 #include <lowp/value.hpp>
 
 #include <cmath>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // mask_value in each format. No score of a quarter of the range takes it out of range.
 #include <gtest/gtest.h>
-#include <lowp/mask_value.hpp>
-#include <lowp/softmax.hpp>
+#include <lowp/nn.hpp>
 #include <lowp/value.hpp>
 
 #include <cmath>

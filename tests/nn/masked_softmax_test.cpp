@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A masked softmax is, to the bit, the softmax of scores scaled, rounded to float and masked with
 // -inf. softmax_test.cpp checks that softmax's bounds.
-#include <lowp/masked_softmax.hpp>
+#include <lowp/nn.hpp>
 
 #include <array>
 #include <cmath>

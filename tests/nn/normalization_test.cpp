@@ -3,7 +3,7 @@
 // vanish or cancel in careless code. On every backend they also have the bits of the same steps in
 // plain floats. So have the statistics of rows.
 #include <gtest/gtest.h>
-#include <lowp/normalization.hpp>
+#include <lowp/nn.hpp>
 #include <lowp/value.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PB-Relax step by step in the oracle's roundings, and what it is for: scores that 16 bits cannot
 // hold.
-#include <lowp/pb_relax.hpp>
+#include <lowp/nn.hpp>
 
 #include <algorithm>
 #include <array>

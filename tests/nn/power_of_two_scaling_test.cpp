@@ -2,7 +2,7 @@
 // scale_by_power_of_two against the oracle, with its report of losses, and the choice of an
 // exponent. A projection scaled this way is to the bit what more exponents would give.
 #include <gtest/gtest.h>
-#include <lowp/power_of_two_scaling.hpp>
+#include <lowp/nn.hpp>
 #include <lowp/value.hpp>
 
 #include <array>

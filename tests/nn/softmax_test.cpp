@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Softmax and log-softmax against the maths in double, within the bounds of their headers. The rows
 // are hard: all equal, one far above, differences of 1e4 and more, results that are subnormal.
-#include <lowp/softmax.hpp>
+#include <lowp/nn.hpp>
 
 #include <algorithm>
 #include <array>

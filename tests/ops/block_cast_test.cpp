@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // block_cast there and back: scales by a search in double, codes and values by the oracle.
 #include <gtest/gtest.h>
-#include <lowp/blocks.hpp>
+#include <lowp/cast.hpp>
 
 #include <algorithm>
 #include <array>

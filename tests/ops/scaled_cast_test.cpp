@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // scaled_cast and its amax against the oracle.
 #include <gtest/gtest.h>
-#include <lowp/scaled_cast.hpp>
+#include <lowp/cast.hpp>
 
 #include <algorithm>
 #include <cstddef>

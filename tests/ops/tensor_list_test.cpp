@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Overlaps within a list, against all pairs.
 #include <gtest/gtest.h>
-#include <lowp/tree_add.hpp>
+#include <lowp/update.hpp>
 
 #include <cstdint>
 #include <utility>

@@ -2,8 +2,8 @@
 // Offsets and sizes that a process of 32 bits cannot have. They are refused, or exact; never cut to
 // their low bits.
 #include <unistd.h>
-#include <lowp/atomic_file.hpp>
 #include <lowp/checkpoint.hpp>
+#include <lowp/io.hpp>
 #include <lowp/safetensors.hpp>
 
 #include <cstddef>

@@ -3,10 +3,8 @@
 // defaults, and the order of their members. A new line is a new minor version. A line that changes
 // or goes breaks programs: include/lowp/README.md#changes says which version may do so.
 #include <lowp/lowp.hpp>
-#include <lowp/overflow_watch.hpp>
 #include <lowp/p3109.hpp>
-#include <lowp/pb_relax.hpp>
-#include <lowp/stall_watch.hpp>
+#include <lowp/watch.hpp>
 
 #include <array>
 #include <charconv>
@@ -154,6 +152,7 @@ struct negate {
   F operator()(F const& each) const;
 };
 IS(void, transform(negate{}, draws, b, in));
+IS(std::span<bfloat16>, view(b.data(), b.size()));
 
 // Steps.
 constexpr adamw optimizer{.lr = 1, .beta1 = 0, .beta2 = 0, .eps = 0, .weight_decay = 0};

@@ -2,7 +2,7 @@
 // The library allocates nothing while it works, and never prints.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
-#include <lowp/overflow_watch.hpp>
+#include <lowp/watch.hpp>
 
 #include <atomic>
 #include <cstddef>

@@ -20,12 +20,10 @@
 #define signals public
 #define emit
 extern int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;
-#include <lowp/dtypes.hpp>
 #include <lowp/io.hpp>
 #include <lowp/lowp.hpp>
-#include <lowp/overflow_watch.hpp>
-#include <lowp/pb_relax.hpp>
-#include <lowp/stall_watch.hpp>
+#include <lowp/nn.hpp>
+#include <lowp/watch.hpp>
 
 #include <iostream>
 #include <string>

@@ -2,11 +2,11 @@
 // Programs have functions of their own with the library's names. Unqualified calls with the
 // library's types take the program's.
 #include <gtest/gtest.h>
+#include <lowp/cast.hpp>
 #include <lowp/distributed/wire.hpp>
 #include <lowp/lowp.hpp>
-#include <lowp/overflow_watch.hpp>
-#include <lowp/pb_relax.hpp>
-#include <lowp/view.hpp>
+#include <lowp/nn.hpp>
+#include <lowp/watch.hpp>
 
 #include <span>
 #include <string>

@@ -2,11 +2,9 @@
 // The random Hadamard transform beside Transformer Engine and beside exact sums; products of blocks
 // beside the oracle; tiles of scales.
 #include <gtest/gtest.h>
-#include <lowp/block_products.hpp>
 #include <lowp/lowp.hpp>
 #include <lowp/p3109.hpp>
 #include <lowp/quantize.hpp>
-#include <lowp/scale_tiles.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 // Scales from amax against a search in double: every exponent, with the significands around which
 // the answer changes. Delayed scales against the steps of Transformer Engine's kernel, written out.
 #include <gtest/gtest.h>
-#include <lowp/scale.hpp>
+#include <lowp/cast.hpp>
 
 #include <algorithm>
 #include <array>

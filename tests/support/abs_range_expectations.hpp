@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lowp/abs_range.hpp>
+#include <lowp/measure.hpp>
 
 #include <algorithm>
 #include <cmath>

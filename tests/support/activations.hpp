@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lowp/activation.hpp>
+#include <lowp/nn.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lowp/census.hpp>
+#include <lowp/measure.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lowp/packed.hpp>
+#include <lowp/cast.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // FP8-LM's recipe: six bytes a parameter that follow fp32, with scales that fit what they scale.
 #include <gtest/gtest.h>
 #include <lowp/cast.hpp>
-#include <lowp/fp8_lm.hpp>
+#include <lowp/update.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -2,7 +2,7 @@
 // Gradients of a whole model: what is done to each tensor, to the report of all, and what is
 // refused.
 #include <gtest/gtest.h>
-#include <lowp/gradient_list.hpp>
+#include <lowp/update.hpp>
 
 #include <cfenv>
 #include <cmath>

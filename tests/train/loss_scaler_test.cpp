@@ -2,7 +2,7 @@
 // The loss scaler against GradScaler's documented rules, written out. peers/torch has the
 // real one.
 #include <gtest/gtest.h>
-#include <lowp/loss_scaler.hpp>
+#include <lowp/update.hpp>
 
 #include <cfenv>
 #include <cmath>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Three ways to keep weights: what each costs, and that a step of any leaves what it should.
 #include <gtest/gtest.h>
-#include <lowp/setups.hpp>
 #include <lowp/update.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 // tree_add: each tensor as the oracle has it alone, with its own stream; refusals name the tensor
 // and come before anything is written.
 #include <gtest/gtest.h>
-#include <lowp/tree_add.hpp>
+#include <lowp/update.hpp>
 
 #include <cfenv>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // overflow_watch: the text of a report, who is named first, and what is not done.
 #include <gtest/gtest.h>
-#include <lowp/overflow_watch.hpp>
+#include <lowp/watch.hpp>
 
 #include <array>
 #include <cmath>

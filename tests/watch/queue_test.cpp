@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Frames whose tensors are read elsewhere: the watch sees what it would have seen at once.
 #include <gtest/gtest.h>
-#include <lowp/abs_range.hpp>
-#include <lowp/overflow_watch.hpp>
+#include <lowp/measure.hpp>
+#include <lowp/watch.hpp>
 
 #include <array>
 #include <cstddef>

@@ -2,9 +2,9 @@
 // Weights that an overflow_watch reads in turns: the steps at which each is read, and a report's
 // words about the others. It names the same as a watch that always reads everything.
 #include <gtest/gtest.h>
-#include <lowp/abs_range.hpp>
-#include <lowp/overflow_watch.hpp>
+#include <lowp/measure.hpp>
 #include <lowp/update.hpp>
+#include <lowp/watch.hpp>
 
 #include <array>
 #include <cstddef>

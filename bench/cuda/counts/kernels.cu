@@ -2,7 +2,6 @@
 // The kernels whose machine code counts.py counts: one for each public operation, with accesses of
 // 16 bytes. No program runs them.
 #include <lowp/cuda/lowp.cuh>
-#include <lowp/cuda/pb_relax.cuh>
 
 #include <cstddef>
 #include <cstdint>

@@ -36,7 +36,7 @@
 //
 // There a std::span<update_report> in device memory may replace the report: one for each tensor.
 //
-// overflow_watch.cuh has an overflow_watch of device memory, pb_relax.cuh softmax_pb_relax.
+// overflow_watch.cuh has an overflow_watch of device memory.
 //
 // try_cast and so on return a status. The others throw: std::invalid_argument if lowp's function
 // refuses the call or the device cannot reach memory; lowp::cuda::error if CUDA refuses, also if it

@@ -16,8 +16,8 @@
 
 #include <lowp/measure/census/abs_range_report.hpp>
 #include <lowp/report/amax.hpp>
-#include <lowp/train/stall_watch.hpp>
 #include <lowp/watch/alarm.hpp>
+#include <lowp/watch/stall_watch.hpp>
 #include <lowp/watch/watched_frame.hpp>
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Mixes CUDA's narrow types and ours, on the host and in device code, and views the former on the
 // host. Every operator is that of float. Prints the number of wrong answers.
+#include <lowp/cast.hpp>
 #include <lowp/cuda/interop.cuh>
 #include <lowp/value.hpp>
-#include <lowp/view.hpp>
 
 #include <concepts>
 #include <cstdio>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Prints what dtype_codes_of has, a line of JSON a type.
-#include <lowp/dtypes.hpp>
+#include <lowp/io.hpp>
 
 #include <cstdio>
 #include <optional>

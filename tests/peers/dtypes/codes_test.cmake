@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The codes of lowp/dtypes.hpp are those of the systems' own packages and headers.
+# The codes of dtype_codes_of are those of the systems' own packages and headers.
 cmake_minimum_required(VERSION 3.25)
 
 include(${ROOT}/tests/support/python.cmake)

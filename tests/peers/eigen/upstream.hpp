@@ -2,9 +2,9 @@
 // Puts lowp's type OURS in the place of Eigen's, for upstream_test.cmake.
 #pragma once
 
+#include <lowp/cast.hpp>
 #include <lowp/io.hpp>
 #include <lowp/value.hpp>
-#include <lowp/view.hpp>
 
 #include <ranges>
 

@@ -4,9 +4,9 @@
 // and significands. Others lie at every rounding boundary of a format. Zeros and NaN are not
 // compared: MPFR has one NaN. float8_e8m0fnu is not either: it has no precision for MPFR.
 #include <mpfr.h>
-#include <lowp/charconv.hpp>
 #include <lowp/lanes/exponential.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/value.hpp>
 
 #include <bit>
 #include <cmath>

@@ -4,10 +4,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
+#include <lowp/cast.hpp>
 #include <lowp/fmt.hpp>
 #include <lowp/io.hpp>
 #include <lowp/value.hpp>
-#include <lowp/view.hpp>
 
 #include <algorithm>
 #include <any>

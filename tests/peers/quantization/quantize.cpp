@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The library's recipes by name, for compare.py.
 #include <lowp/quantize.hpp>
-#include <lowp/scale_tiles.hpp>
 
 #include <bit>
 #include <cstddef>

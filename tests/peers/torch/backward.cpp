@@ -1,10 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Derivatives over plain arrays, for backward_test.py to call.
-#include <lowp/activation_backward.hpp>
-#include <lowp/cross_entropy.hpp>
-#include <lowp/normalization.hpp>
-#include <lowp/normalization_backward.hpp>
-#include <lowp/softmax_backward.hpp>
+#include <lowp/nn.hpp>
 
 #include <cstddef>
 #include <cstdint>

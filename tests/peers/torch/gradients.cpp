@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A loss scaler and clipping of lists of tensors, for gradients_test.py to call.
-#include <lowp/gradient_list.hpp>
+#include <lowp/update.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Steps of lowp_torch's settings over plain spans, for optimizer_test.py to call.
-#include <lowp/storage.hpp>
+#include <lowp/cast.hpp>
 #include <lowp/update.hpp>
 
 #include <cstddef>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A step in float, and the tests' own transcription of PyTorch's, for steps_test.py to call.
-#include <lowp/adafactor.hpp>
-#include <lowp/sums.hpp>
-#include <lowp/update.hpp>
+#include <lowp/lowp.hpp>
+#include <lowp/measure.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -4,7 +4,6 @@
 // Other headers follow: the first one needs no other.
 #include <lowp/cast.hpp>
 #include <lowp/fused_add.hpp>
-#include <lowp/view.hpp>
 
 #include <ATen/ATen.h>
 #include <gtest/gtest.h>

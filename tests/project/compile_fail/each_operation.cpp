@@ -48,7 +48,7 @@
 // expect-each: 4.*names::reciprocal_rms.*not_a_range_of_floats
 // expect-each: 7.*names::dweight.*not_a_writable_range_of_floats
 #include <lowp/lowp.hpp>
-#include <lowp/pb_relax.hpp>
+#include <lowp/nn.hpp>
 
 #include <cstdint>
 #include <vector>

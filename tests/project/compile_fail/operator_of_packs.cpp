@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // An element function has no operators of float: a unit's flags might fuse them.
 // expect: write_lanes_add_sub_mul_div_or_fma
-#include <lowp/transform.hpp>
+#include <lowp/cast.hpp>
 
 #include <vector>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A pointer does not say how many.
 // expect-first: a watch reads a range of float or a narrow type, such as std::span\(pointer
-#include <lowp/overflow_watch.hpp>
+#include <lowp/watch.hpp>
 
 #include <span>
 

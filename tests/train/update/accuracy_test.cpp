@@ -2,9 +2,8 @@
 // Distance of a step from PyTorch's formula evaluated in double, and from PyTorch's own results in
 // float. peers/torch/steps_test.cmake asks the real one.
 #include <gtest/gtest.h>
-#include <lowp/adafactor.hpp>
-#include <lowp/sums.hpp>
-#include <lowp/update.hpp>
+#include <lowp/lowp.hpp>
+#include <lowp/measure.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // The derivatives of gelu_tanh and gated_gelu_tanh.
 #pragma once
 
-#include <lowp/activation.hpp>
+#include <lowp/nn/gelu.hpp>
 
 #include <concepts>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // stall_watch on tensors that freeze as their rate decays, and on tensors that only seem to freeze.
 #include <gtest/gtest.h>
-#include <lowp/stall_watch.hpp>
 #include <lowp/update.hpp>
+#include <lowp/watch.hpp>
 
 #include <cmath>
 #include <cstddef>

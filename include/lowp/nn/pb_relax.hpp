@@ -2,7 +2,7 @@
 // Softmax of models that had 16 bits for every step. softmax.hpp is more accurate and faster.
 #pragma once
 
-#include <lowp/softmax.hpp>
+#include <lowp/nn/softmax.hpp>
 #include <lowp/storage/layout.hpp>
 
 #include <cstddef>

@@ -2,8 +2,8 @@
 // scale_mask_softmax: scale, mask and softmax of attention scores in one pass over memory.
 #pragma once
 
+#include <lowp/nn/softmax.hpp>
 #include <lowp/ops/scaled_cast.hpp>
-#include <lowp/softmax.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+// Numbers of tensors:
+//
+//     census<To>(in), abs_range_of<To>(in)    what a format does to them
+//     sum(x), mean(x), dot(a, b), norm(x)
+//     measure(g)                              norm, largest magnitude, infinities and NaN
+//     stall_advice(p, {.lr, ...})             a storage in which its updates arrive
+#pragma once
+
+#include <lowp/measure/census/abs_range.hpp>
+#include <lowp/measure/census/census.hpp>
+#include <lowp/measure/sums.hpp>
+#include <lowp/train/advice.hpp>
+#include <lowp/train/gradients.hpp>

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+// Layers that do not overflow, over rows of `columns` elements, and their derivatives:
+//
+//     softmax, log_softmax, scale_mask_softmax, softmax_pb_relax, mask_value<T>
+//     rms_norm, layer_norm
+//     gelu_tanh, gated_gelu_tanh
+//     cross_entropy, the loss and its derivative in one call
+//     scale_by_power_of_two, projection_exponent, clamp_overflow
+#pragma once
+
+#include <lowp/nn/clamp_overflow.hpp>
+#include <lowp/nn/cross_entropy.hpp>
+#include <lowp/nn/gelu.hpp>
+#include <lowp/nn/gelu_backward.hpp>
+#include <lowp/nn/mask_value.hpp>
+#include <lowp/nn/masked_softmax.hpp>
+#include <lowp/nn/normalization.hpp>
+#include <lowp/nn/normalization_backward.hpp>
+#include <lowp/nn/pb_relax.hpp>
+#include <lowp/nn/power_of_two_scaling.hpp>
+#include <lowp/nn/softmax.hpp>
+#include <lowp/nn/softmax_backward.hpp>
