@@ -12,6 +12,8 @@
 // Blocks of 32 with a power of two are MX of the OCP Microscaling Formats Specification v1.0.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/interop/view.hpp>
 #include <lowp/ops/block_cast.hpp>
 #include <lowp/ops/cast.hpp>
@@ -21,3 +23,5 @@
 #include <lowp/ops/transform.hpp>
 #include <lowp/storage/packed.hpp>
 #include <lowp/storage/scale.hpp>
+
+#include <lowp/base/restore_macros.inc>

@@ -5,4 +5,8 @@
 //     fused_add(list, alpha, rounding, overflow, report)
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/ops/fused_add.hpp>
+
+#include <lowp/base/restore_macros.inc>

@@ -2,6 +2,8 @@
 // All of the host side that needs only the standard library. For less, include single doors.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/cast.hpp>
 #include <lowp/format/charconv.hpp>
 #include <lowp/fused_add.hpp>
@@ -23,3 +25,5 @@
   X(rms_norm) X(layer_norm) X(rms_norm_backward) X(layer_norm_backward) \
   X(clamp_overflow) X(scale_by_power_of_two)
 // clang-format on
+
+#include <lowp/base/restore_macros.inc>

@@ -7,8 +7,12 @@
 //     stall_advice(p, {.lr, ...})             a storage in which its updates arrive
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/measure/census/abs_range.hpp>
 #include <lowp/measure/census/census.hpp>
 #include <lowp/measure/sums.hpp>
 #include <lowp/train/advice.hpp>
 #include <lowp/train/gradients.hpp>
+
+#include <lowp/base/restore_macros.inc>

@@ -2,4 +2,8 @@
 // mpi::communicator: sharded training over MPI.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/distributed/mpi/communicator.hpp>
+
+#include <lowp/base/restore_macros.inc>

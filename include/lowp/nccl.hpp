@@ -3,6 +3,8 @@
 // device memory, on a stream. Compile it with nvcc.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/cuda/launch.cuh>
 #include <lowp/distributed/nccl/communicator.hpp>
 
@@ -11,3 +13,5 @@ namespace lowp::nccl {
 using communicator = basic_communicator<cuda::gpu_grid>;
 
 }  // namespace lowp::nccl
+
+#include <lowp/base/restore_macros.inc>

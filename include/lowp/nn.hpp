@@ -8,6 +8,8 @@
 //     scale_by_power_of_two, projection_exponent, clamp_overflow
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/nn/clamp_overflow.hpp>
 #include <lowp/nn/cross_entropy.hpp>
 #include <lowp/nn/gelu.hpp>
@@ -20,3 +22,5 @@
 #include <lowp/nn/power_of_two_scaling.hpp>
 #include <lowp/nn/softmax.hpp>
 #include <lowp/nn/softmax_backward.hpp>
+
+#include <lowp/base/restore_macros.inc>

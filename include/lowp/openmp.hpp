@@ -3,6 +3,8 @@
 // bits are the same for any number of threads, sums of a report included.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/lowp.hpp>
 #include <lowp/quantize.hpp>
 #include <lowp/simd/openmp_team.hpp>
@@ -37,3 +39,5 @@ template <census_target To = float>
 using overflow_watch = lowp::overflow_watch<To, detail::openmp_team>;
 
 }  // namespace lowp::openmp
+
+#include <lowp/base/restore_macros.inc>

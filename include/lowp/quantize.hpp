@@ -14,6 +14,10 @@
 // quantization/recipe.hpp has the recipes, openmp.hpp all for teams, cuda/lowp.cuh all for a GPU.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/quantization/block_products.hpp>
 #include <lowp/quantization/quantize.hpp>
 #include <lowp/quantization/scale_tiles.hpp>
+
+#include <lowp/base/restore_macros.inc>

@@ -10,6 +10,8 @@
 // cached_copy and pure. lowp.hpp has adafactor_direction, too.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/ops/resync.hpp>
 #include <lowp/train/fp8_lm.hpp>
 #include <lowp/train/gradients.hpp>
@@ -17,3 +19,5 @@
 #include <lowp/train/setups.hpp>
 #include <lowp/train/tree_add.hpp>
 #include <lowp/train/update.hpp>
+
+#include <lowp/base/restore_macros.inc>

@@ -5,7 +5,11 @@
 //     overflow_watch    names the layer that made the first infinity or NaN
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/measure/census/abs_range.hpp>
 #include <lowp/train/gradients.hpp>
 #include <lowp/watch/overflow_watch.hpp>
 #include <lowp/watch/stall_watch.hpp>
+
+#include <lowp/base/restore_macros.inc>

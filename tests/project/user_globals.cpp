@@ -1,24 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with globals of one letter and macros of <complex.h>, <windows.h>, X11 and Qt. It calls
-// most of the library.
-#define I 1
-#define near
-#define far
-#define small char
-#define hyper long long
-#define interface struct
-#define IN
-#define OUT
-#define None 0L
-#define Bool int
-#define Status int
-#define Success 0
-#define True 1
-#define False 0
-#define Always 2
-#define slots
-#define signals public
-#define emit
+// A program with globals of one letter, and macros. It calls most of the library.
+#include "user_macros.hpp"
+
 extern int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;
 #include <lowp/io.hpp>
 #include <lowp/lowp.hpp>
@@ -30,6 +13,9 @@ extern int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, 
 #include <vector>
 
 using namespace lowp;
+
+static_assert(min(1, 2) == 1 && max(1, 2) == 2 && abs(-1) == 1 && round(1.5) == 1,
+              "the program's macros are its own again");
 
 int main() {
   std::vector<float> floats(32);

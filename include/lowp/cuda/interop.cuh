@@ -4,6 +4,8 @@
 // operators from CUDA's types (__CUDA_NO_HALF_OPERATORS__ and its like) change nothing here.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/cuda/view.hpp>
 #include <lowp/format/basic_float.hpp>
 
@@ -46,3 +48,5 @@ struct value_type_of<Native> {
   using type = decltype(cuda::native_types::value(std::type_identity<Native>{}));
 };
 }  // namespace lowp
+
+#include <lowp/base/restore_macros.inc>

@@ -3,6 +3,8 @@
 // exceptions, an exception for the others.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/cuda/grid.hpp>
 #include <lowp/cuda/thread.cuh>
 
@@ -146,3 +148,5 @@ class gpu_grid {
 };
 
 }  // namespace lowp::cuda
+
+#include <lowp/base/restore_macros.inc>

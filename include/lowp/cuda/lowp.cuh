@@ -43,6 +43,8 @@
 // has had an error before.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/cuda/on_stream.cuh>
 #include <lowp/cuda/rotated.hpp>
 #include <lowp/lowp.hpp>
@@ -62,3 +64,5 @@ LOWP_ON_STREAM(hadamard)
 #undef LOWP_ON_STREAM
 
 }  // namespace lowp::cuda
+
+#include <lowp/base/restore_macros.inc>

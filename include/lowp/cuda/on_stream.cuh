@@ -2,6 +2,8 @@
 // Operations on a stream, which convert the caller's arguments.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/cuda/launch.cuh>
 #include <lowp/cuda/list.hpp>
 #include <lowp/cuda/replay.hpp>
@@ -149,3 +151,5 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
 };
 
 }  // namespace lowp::cuda
+
+#include <lowp/base/restore_macros.inc>

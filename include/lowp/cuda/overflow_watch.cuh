@@ -10,6 +10,8 @@
 //                 gpu.tell();                                           // waits, and throws
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/cuda/lowp.cuh>
 #include <lowp/watch/overflow_watch.hpp>
 
@@ -92,3 +94,5 @@ class overflow_watch {
 };
 
 }  // namespace lowp::cuda
+
+#include <lowp/base/restore_macros.inc>

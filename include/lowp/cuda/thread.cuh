@@ -2,6 +2,8 @@
 // A GPU thread, as the kernel sees it, and its conversion instructions.
 #pragma once
 
+#include <lowp/base/hide_macros.inc>
+
 #include <lowp/cuda/tuning.hpp>
 #include <lowp/format/basic_float.hpp>
 
@@ -183,3 +185,5 @@ struct gpu_thread {
 };
 
 }  // namespace lowp::cuda
+
+#include <lowp/base/restore_macros.inc>

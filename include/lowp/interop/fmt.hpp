@@ -27,8 +27,8 @@ struct fmt::formatter<lowp::basic_float<F>> {
       if (spec.find('{') != spec.npos)
         FMT_THROW(format_error("the width of a value shown as x or b must be a number"));
       // The text's own precision would cut the code.
-      auto const is_in = [&](std::size_t i, std::string_view some) {
-        return some.find(spec[i]) != some.npos;
+      auto const is_in = [&](std::size_t place, std::string_view some) {
+        return some.find(spec[place]) != some.npos;
       };
       std::size_t const point = spec.rfind('.');
       if ((point != spec.npos && !is_in(point + 1, "<>^")) ||
