@@ -16,7 +16,7 @@ int main() {
                     lowp::adamw_tensor{head.w, head.g, head.m, head.v, "head"}};
   std::vector<lowp::update_report> reports(model.size());
   for (unsigned step = 1; step <= 100; ++step)
-    lowp::update(model, lowp::adamw{.lr = 1e-4}, step, lowp::stochastic{.seed = 42}, reports);
+    lowp::update(model, lowp::adamw{.lr = 1e-4}, step, lowp::stochastic_fast{.seed = 42}, reports);
   for (std::size_t i = 0; i < model.size(); ++i)
     std::printf("%s: applied %.2f\n", model[i].name.data(), reports[i].applied_ratio());
 }

@@ -3,6 +3,7 @@
 """Writes the page of bench/model from its results.
 
     python3 bench/model/table.py [RESULTS]            prints README.md
+    python3 bench/model/table.py --brief [RESULTS]    prints what README.md says first
     python3 bench/model/table.py --figure [RESULTS]   writes RESULTS/kept.svg, by gnuplot
 """
 import pathlib
@@ -129,6 +130,20 @@ def page(folder):
         batch=first["batch"], weights=first["weights"], seeds=len(runs[REFERENCE]), finetuned="\n".join(finetuned_rows(runs)), short=short(runs))
 
 
+def brief(folder):
+    runs = shared.runs_by_way(folder / "finetuned.csv")
+
+    def of(way):
+        return f"{100 * min(1, statistics.mean(kept(runs, way))):.1f} %"
+
+    def size(way):
+        return f"{mean_of(runs[way], 'bytes'):.0f}"
+
+    return (f"[MiniLM, fine-tuned](bench/model/README.md#fine-tuning) at {size('sr')} bytes a weight, not {size(REFERENCE)}, "
+            f"keeps {of('sr')} of fp32's gain.\n"
+            f"To nearest it keeps {of('nearest')}. With 8-bit states, {size('8bit')} bytes keep {of('8bit')}.\n")
+
+
 def figure(folder):
     runs = shared.runs_by_way(folder / "finetuned.csv")
     rows = [(runs[way][0]["text"], 100 * statistics.mean(k), 100 * shared.spread(k))
@@ -136,4 +151,4 @@ def figure(folder):
     shared.draw(folder / "kept.svg", "Share of the improvement of fp32 that is kept, in %", rows)
 
 
-shared.main(__doc__, HERE, page, figure)
+shared.main(__doc__, HERE, page, figure, brief)

@@ -48,12 +48,16 @@ plot $data using 1:3:2:ytic(4) with xerrorbars pt 7 ps 0.7 lw 2 lc rgb '#0072b2'
     path.write_text(drawn.stdout)
 
 
-def main(description, here, page, figure):
+def main(description, here, page, figure, brief=None):
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--figure", action="store_true")
+    if brief:
+        parser.add_argument("--brief", action="store_true")
     parser.add_argument("results", nargs="?", type=pathlib.Path, default=here / "results")
     arguments = parser.parse_args()
     if arguments.figure:
         figure(arguments.results)
+    elif brief and arguments.brief:
+        print(brief(arguments.results), end="")
     else:
         print(page(arguments.results), end="")

@@ -40,6 +40,8 @@ def expect(line):
 for folder, source in ((".", "report"), ("transformer", "transformer"), ("model", "model")):
     check(script(f"{source}/table.py") == (bench / folder / "README.md").read_text(),
           f"bench/{folder}/README.md is not what bench/{source}/table.py writes")
+check("<!-- begin: bench/model/table.py -->\n" + script("model/table.py", "--brief") in readme.read_text(),
+      "README.md does not begin with what bench/model/table.py --brief writes")
 shutil.rmtree(scratch, ignore_errors=True)
 (scratch / "results").mkdir(parents=True)
 shutil.copy(readme, scratch)

@@ -3,6 +3,7 @@
 first page stays short. A block of code is one of these; any other fails:
 
   ```cpp    with main      is a file of examples/, or compiles as it stands; the next block is its output
+  ```cpp    with printf    is the body of a main; the next block is its output
   ```cpp    for a GPU      is a .cu of examples/; the next block is its output, compared if a device is here
   ```cpp    without main   has a mark
   ```cmake                 configures and builds a program
@@ -209,6 +210,9 @@ def check_blocks(text):
             output = check_device_program(code)
         elif kind == "cpp" and re.search(r"^int main\(", code, re.MULTILINE):
             output = check_program(code)
+        elif kind == "cpp" and "printf" in code:
+            output = check_program("#include <lowp/lowp.hpp>\n#include <cstdio>\n#include <vector>\n"
+                                   "int main() {\n" + code + "}\n")
         elif kind == "cpp":
             fail(f"a block has no main, and no mark that says which test has it:\n{code}")
         elif kind in ("cmake", "sh", "text"):
