@@ -142,7 +142,9 @@ inline stall find_stall() {
       run_moment<float>("as float", {})};
   double const kept = std::pow(lowp::adamw{}.beta2, static_cast<double>(moment_steps));
   found.exact_moment = kept + (1 - kept) * 0.01;
-  found.rate_for_half = lowp::stall_advice(weights, {.lr = 5e-7})[lowp::kept_as::bf16].lr_half;
+  found.rate_for_half =
+      lowp::stall_advice(weights, {.lr = 5e-7, .direction = 1, .spread = {1}})[lowp::kept_as::bf16]
+          .lr_half;
   return found;
 }
 

@@ -311,6 +311,11 @@ MEMBER(amax, abs_range, max_abs);
 
 // Advice and set-ups.
 IS(storage_advice, stall_advice(in, {.lr = 1, .direction = 1, .steps = 1000}));
+IS(list_advice, stall_advice(adaptive, {.lr = 1}));
+IS(list_advice, stall_advice(adaptive, update_of(adaptive, adamw{}, 1)));
+IS(typical_update, update_of(adamw{}));
+IS(typical_update, update_of(sgd{}, report));
+IS(typical_update, update_of(f, in, f, f, adamw{}, 1));
 IS(typical_update,
    update_of_batch({.lr = 1}, {.factor = 2, .noise = 1, .lr_exponent = 0, .is_normalized = false}));
 IS(double, stalled_decay(in, 0.999));

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <random>
 #include <span>
 #include <stdexcept>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "oracle/support.hpp"
+#include "support/refusals.hpp"
 #include "support/support.hpp"
 
 namespace {
@@ -246,7 +248,7 @@ TEST(stall_advice, counts_what_stalls) {
   float const scale = scale_for(p);
   for (double const lr : {1e-9, 5e-7, 1.6e-5, 1e-4, 3e-3}) {
     SCOPED_TRACE(lr);
-    auto const advice = lowp::stall_advice(p, {.lr = lr * 8, .direction = 0.125});
+    auto const advice = lowp::stall_advice(p, {.lr = lr * 8, .direction = 0.125, .spread = {1}});
     auto const u = static_cast<float>(lr);
     auto const expect = [&]<kept_as Way>(std::integral_constant<kept_as, Way>) {
       EXPECT_EQ(advice[Way].stalled, stalled_share<Way>(p, u, scale)) << facts_of(Way).name;
@@ -267,7 +269,7 @@ TEST(stall_advice, counts_what_stalls) {
 TEST(stall_advice, rates_are_those_of_the_thresholds) {
   std::vector<float> const p = weights(3001);
   double const direction = 3;
-  auto const advice = lowp::stall_advice(p, {.lr = 1e-5, .direction = direction});
+  auto const advice = lowp::stall_advice(p, {.lr = 1e-5, .direction = direction, .spread = {1}});
   std::vector<float> up(p.size());
   std::vector<float> all(p.size());
   lowp::least_updates<kept_as::bf16>(p, toward::plus_infinity, up);
@@ -280,8 +282,9 @@ TEST(stall_advice, rates_are_those_of_the_thresholds) {
   EXPECT_GE(advice[kept_as::bf16].lr_half, half);
   EXPECT_LE(advice[kept_as::bf16].lr_half, half * (1 + 0x1p-7));
   // At that rate half do move, and the advice knows.
-  EXPECT_LE(lowp::stall_advice(
-                p, {.lr = advice[kept_as::bf16].lr_half, .direction = direction})[kept_as::bf16]
+  EXPECT_LE(lowp::stall_advice(p, {.lr = advice[kept_as::bf16].lr_half,
+                                   .direction = direction,
+                                   .spread = {1}})[kept_as::bf16]
                 .lost,
             0.5);
 }
@@ -304,7 +307,8 @@ TEST(stall_advice, expects_the_mean_of_all_random_numbers) {
     for (float const relative : {0x1p-30f, 0x1p-24f, 1e-5f, 0.001f, 0.01f, 1.5f}) {
       float const u = p == 0 ? 1e-3f : std::fabs(p) * relative;
       if (u == 0) continue;
-      auto const advice = lowp::stall_advice(std::vector<float>{p}, {.lr = u, .steps = 1});
+      auto const advice = lowp::stall_advice(std::vector<float>{p},
+                                             {.lr = u, .direction = 1, .steps = 1, .spread = {1}});
       EXPECT_EQ(advice[kept_as::bf16_stochastic].stalled, expected_stalls<bfloat16>(p, u, 1.0f))
           << shown(p) << ' ' << shown(u);
       if (std::fabs(p) < 1e-30f || std::fabs(p) > 1e30f) continue;
@@ -323,7 +327,7 @@ TEST(stall_advice, loses_no_more_than_float_under_stochastic_rounding) {
   lowp::cast(p, narrow);
   lowp::cast(narrow, kept);
   for (double const lr : {1e-12, 3e-10, 1e-9}) {
-    auto const advice = lowp::stall_advice(kept, {.lr = lr});
+    auto const advice = lowp::stall_advice(kept, {.lr = lr, .direction = 1, .spread = {1}});
     EXPECT_GT(advice[kept_as::bf16_stochastic].lost, 0);
     EXPECT_NEAR(advice[kept_as::bf16_stochastic].lost, advice[kept_as::fp32].lost, 0.02);
   }
@@ -333,8 +337,12 @@ TEST(stall_advice, chooses_the_smallest_that_does) {
   std::vector<float> const p = weights(4000);
   auto const choice = [&](double lr, std::uint64_t steps, double tolerance = 0.01,
                           int least_bytes = 1) {
-    return lowp::stall_advice(
-               p, {.lr = lr, .steps = steps, .tolerance = tolerance, .least_bytes = least_bytes})
+    return lowp::stall_advice(p, {.lr = lr,
+                                  .direction = 1,
+                                  .steps = steps,
+                                  .tolerance = tolerance,
+                                  .least_bytes = least_bytes,
+                                  .spread = {1}})
         .choice;
   };
   EXPECT_EQ(choice(1.0, 1), kept_as::fp8);
@@ -350,6 +358,117 @@ TEST(stall_advice, chooses_the_smallest_that_does) {
   EXPECT_EQ(choice(1e-9, 100), kept_as::fp32);
   EXPECT_EQ(choice(1e-30, 100), kept_as::fp32);
   EXPECT_EQ(choice(1.6e-5, 1, 0.7), kept_as::bf16);
+}
+
+// Gradients of one kind, always the same ones.
+enum class kind : std::uint8_t { noise, noise_around_a_mean, rare, heavy_tailed };
+class gradients {
+ public:
+  explicit gradients(kind of) : of_(of) {}
+
+  void draw(std::vector<float>& g) {
+    for (float& each : g) {
+      float const x = normal_();
+      switch (of_) {
+        case kind::noise:
+          each = x;
+          break;
+        case kind::noise_around_a_mean:
+          each = 0.1f + x;
+          break;
+        case kind::rare:
+          each = normal_() > 1.0f ? x : 0.0f;
+          break;  // a sixth of them
+        case kind::heavy_tailed:
+          each = x * x * x;
+          break;
+      }
+    }
+  }
+
+ private:
+  float normal_() {  // no library's last bits
+    float sum = -6;
+    for (int i = 0; i < 12; ++i) sum += static_cast<float>(random_() >> 8) * 0x1p-24f;
+    return sum;
+  }
+  kind of_;
+  std::mt19937 random_{9};
+};
+
+struct training {
+  std::vector<bfloat16> p;
+  std::vector<float> g, m, v;
+
+  explicit training(std::vector<float> const& start)
+      : p(start.size()), g(start.size()), m(start.size()), v(start.size()) {
+    lowp::cast(start, p);
+  }
+  // Takes the steps after `first` up to `last`. The gradient of the next is ready then.
+  lowp::update_report steps(lowp::adamw const& optimizer, std::uint64_t first, std::uint64_t last,
+                            gradients& random) {
+    lowp::update_report report;
+    for (std::uint64_t step = first + 1; step <= last; ++step) {
+      lowp::update(p, g, m, v, optimizer, step, report);
+      random.draw(g);
+    }
+    return report;
+  }
+};
+double share_of(lowp::update_report const& report) {
+  return static_cast<double>(report.stalled) / static_cast<double>(report.count);
+}
+
+constexpr double rates[] = {2e-3, 1e-3, 3e-4, 1e-4, 3e-5};
+
+// AdamW in bfloat16 for 120 steps after 80: what stalls is what the advice said after these 80.
+TEST(stall_advice, is_what_training_shows) {
+  std::vector<float> start = weights(3000);
+  for (float& x : start) x *= 4;
+  for (kind const of : {kind::noise, kind::noise_around_a_mean, kind::rare, kind::heavy_tailed}) {
+    for (double const lr : rates) {
+      SCOPED_TRACE(testing::Message() << "gradients " << static_cast<int>(of) << ", lr " << lr);
+      lowp::adamw const optimizer{.lr = lr, .weight_decay = 0.1};
+      gradients random(of);
+      training run(start);
+      random.draw(run.g);
+      run.steps(optimizer, 0, 79, random);
+      lowp::update_report const report = run.steps(optimizer, 79, 80, random);
+      auto const stalled = [&](lowp::typical_update const& update) {
+        return lowp::stall_advice(run.p, update)[kept_as::bf16].stalled;
+      };
+      double const measured = stalled(lowp::update_of(run.p, run.g, run.m, run.v, optimizer, 81));
+      double const reported = stalled(lowp::update_of(optimizer, report));
+      double const by_default = stalled({.lr = lr});
+      double const seen = share_of(run.steps(optimizer, 80, 200, random));
+      EXPECT_NEAR(measured, seen, 0.02);
+      EXPECT_NEAR(reported, seen, 0.05);
+      if (of == kind::noise || of == kind::noise_around_a_mean) {
+        EXPECT_NEAR(by_default, seen, 0.05);
+      }
+    }
+  }
+}
+
+TEST(stall_advice, of_lion_is_what_training_shows) {
+  std::vector<float> const start = weights(3000);
+  for (double const lr : {1e-4, 3e-5, 1e-5}) {
+    lowp::lion const optimizer{.lr = lr};
+    training run(start);
+    gradients random(kind::noise);
+    lowp::update_report report;
+    double const said =
+        lowp::stall_advice(run.p, lowp::update_of(optimizer))[kept_as::bf16].stalled;
+    for (std::uint64_t step = 1; step <= 20; ++step) {
+      random.draw(run.g);
+      lowp::update(run.p, run.g, run.m, optimizer, step, report);
+    }
+    EXPECT_NEAR(said, share_of(report), 0.05) << lr;
+    lowp::typical_update const reported = lowp::update_of(optimizer, report);
+    EXPECT_NEAR(reported.direction, 1, 1e-5);
+    EXPECT_EQ(reported.spread, std::vector<float>{1});
+    EXPECT_NEAR(lowp::update_of(run.p, run.g, run.m, optimizer, 21).direction, 1, 1e-5);
+  }
 }
 
 TEST(stall_advice, leaves_out_what_is_not_finite) {
@@ -397,7 +516,10 @@ TEST(stall_advice, refuses_what_is_no_update) {
     EXPECT_NE(refusal({.lr = value}), "not refused");
     EXPECT_NE(refusal({.lr = 1, .direction = value}).find("direction is"), std::string::npos);
     EXPECT_NE(refusal({.lr = 1, .tolerance = value}).find("tolerance is"), std::string::npos);
+    auto const size = static_cast<float>(value);
+    EXPECT_NE(refusal({.lr = 1, .spread = {size}}).find("spread"), std::string::npos);
   }
+  EXPECT_EQ(refusal({.lr = 1, .spread = {0, 1}}), "not refused");
 }
 
 // Every finite bfloat16 above zero, against the rounding of the product.
@@ -415,15 +537,28 @@ TEST(advice, tells_which_second_moments_cannot_decay) {
 }
 
 TEST(advice, is_the_same_in_any_rounding_mode) {
-  std::vector<float> const p{1}, v{3};
+  std::vector<float> const p{1}, v{3}, g(200, 0.25f), m = weights(200), w(200, 1e-3f);
+  std::vector<lowp::storage_advice> advice;
   for (int const mode : {FE_TONEAREST, FE_UPWARD}) {
     std::fesetround(mode);
-    double const stalled = lowp::stall_advice(p, {.lr = 0x1p-8 + 0x1p-40})[kept_as::bf16].stalled;
+    auto const update = lowp::update_of(m, g, m, w, lowp::adamw{.lr = 1e-3}, 7);
+    advice.push_back(lowp::stall_advice(m, update));
+    advice.push_back(lowp::stall_advice(m, {.lr = 1e-3}));
+    double const stalled =
+        lowp::stall_advice(p,
+                           {.lr = 0x1p-8 + 0x1p-40, .direction = 1, .spread = {1}})[kept_as::bf16]
+            .stalled;
     double const decay = lowp::stalled_decay(v, 1 - 0x1p-24);
     std::fesetround(FE_TONEAREST);
     EXPECT_EQ(stalled, 0.5);  // upward: half a gap ties, and goes to even
     EXPECT_EQ(decay, 0);
   }
+  for (std::size_t i = 0; i < 2; ++i)
+    for (std::size_t way = 0; way < lowp::kept_ways.size(); ++way) {
+      EXPECT_EQ(advice[i].estimates[way].stalled, advice[i + 2].estimates[way].stalled);
+      EXPECT_EQ(advice[i].estimates[way].lr_any, advice[i + 2].estimates[way].lr_any);
+      EXPECT_EQ(advice[i].estimates[way].rare, advice[i + 2].estimates[way].rare);
+    }
 }
 
 // Gradients of batches of 1 and of 16, drawn: the model's |g|, and the stalls that follow.
@@ -453,7 +588,7 @@ TEST(advice, of_a_larger_batch_is_that_of_its_gradients) {
             std::numeric_limits<std::uint64_t>::max());
   std::vector<bfloat16> p(1000);
   for (bfloat16& each : p) each = bfloat16(normal(random));
-  lowp::typical_update const now{.lr = 1e-3};
+  lowp::typical_update const now{.lr = 1e-3, .direction = 1, .spread = {1}};
   auto const stalled = [&](lowp::batch_change const& change) {
     return lowp::stall_advice(p, lowp::update_of_batch(now, change))[kept_as::bf16].stalled;
   };
@@ -465,6 +600,215 @@ TEST(advice, of_a_larger_batch_is_that_of_its_gradients) {
   EXPECT_THROW((void)lowp::update_of_batch(now, {.factor = 0}), std::invalid_argument);
   EXPECT_THROW((void)lowp::update_of_batch(now, {.factor = 2, .noise = 1.5}),
                std::invalid_argument);
+}
+
+// |m| / sqrt(v) of AdamW over normal gradients, drawn.
+TEST(update_of, adamw_is_that_of_noise) {
+  std::mt19937_64 random(3);
+  std::normal_distribution<double> normal;
+  struct betas {
+    double first, second;
+  };
+  for (auto const [beta1, beta2] :
+       {betas{.9, .999}, betas{.9, .95}, betas{.95, .99}, betas{0, .99}}) {
+    std::vector<double> seen(4000);
+    for (double& u : seen) {
+      double m = 0, v = 0;
+      for (int i = 0; i < 200; ++i) {
+        double const g = normal(random);
+        m = beta1 * m + (1 - beta1) * g;
+        v = beta2 * v + (1 - beta2) * g * g;
+      }
+      u = std::fabs(m / (1 - std::pow(beta1, 200)) / std::sqrt(v / (1 - std::pow(beta2, 200))));
+    }
+    double const mean = std::accumulate(seen.begin(), seen.end(), 0.0) / 4000;
+    lowp::typical_update const got =
+        lowp::update_of(lowp::adamw{.lr = 0.25, .beta1 = beta1, .beta2 = beta2});
+    EXPECT_EQ(got.lr, 0.25);
+    EXPECT_NEAR(got.direction, mean, 0.04 * mean) << beta1 << ' ' << beta2;
+  }
+  EXPECT_NEAR(lowp::typical_update{.lr = 1}.direction, lowp::update_of(lowp::adamw{}).direction,
+              1e-6);
+}
+
+// Weights that all have one threshold show the spread itself.
+TEST(stall_advice, requests_are_spread_as_a_normal_number) {
+  std::vector<bfloat16> const p(7, bfloat16(1.5f));
+  for (double const gaps : {0.1, 0.5, 1.0, 2.0}) {  // half a gap, over the deviation of updates
+    double const direction = std::sqrt(2 / std::acos(-1.0));
+    auto const advice =
+        lowp::stall_advice(p, {.lr = 0x1p-8 / gaps, .direction = direction})[kept_as::bf16];
+    EXPECT_NEAR(advice.stalled, std::erf(gaps / std::sqrt(2.0)), 0.005) << gaps;
+    EXPECT_NEAR(advice.rare, 1 - std::exp(-gaps * gaps / 2), 0.01) << gaps;
+    EXPECT_NEAR(advice.lr_half, 0x1p-8 / 0.6745, 0x1p-8 * 0.02) << gaps;
+  }
+  auto const some =
+      lowp::stall_advice(p, {.lr = 0x1p-7, .direction = 0.5, .spread = {0, 0.5f, 1.5f, 4}});
+  EXPECT_NEAR(some[kept_as::bf16].stalled, 0.25, 0.01);  // who asks for nothing does not stall
+  EXPECT_NEAR(some[kept_as::bf16].rare, 0.5 / 6, 0.01);
+  EXPECT_NEAR(some[kept_as::bf16].lr_any, 0x1p-8 / 2, 0x1p-20);
+  EXPECT_NEAR(some[kept_as::bf16].lr_all, 0x1p-8 / 0.25, 0x1p-20);
+}
+
+// The mean and the quantiles of |u| / lr, beside long double.
+TEST(update_of, a_step_has_the_sizes_that_it_asks_for) {
+  std::mt19937 random(8);
+  std::normal_distribution<float> normal;
+  std::vector<float> p(2001), g(p.size()), m(p.size()), v(p.size());
+  for (std::size_t i = 0; i < p.size(); ++i) {
+    p[i] = normal(random);
+    g[i] = i % 5 == 0 ? 0 : normal(random);
+    m[i] = i % 5 == 0 ? 0 : 0.1f * normal(random);
+    v[i] = 1 + std::fabs(normal(random));
+  }
+  g[3] = inf;  // not finite, and left out
+  for (double const decay : {0.0, 0.1}) {
+    lowp::adamw const o{.lr = 1e-3, .weight_decay = decay};
+    std::vector<double> sizes;
+    for (std::size_t i = 0; i < p.size(); ++i) {
+      if (i == 3) continue;
+      long double const mi = 0.9L * m[i] + 0.1L * g[i], vi = 0.999L * v[i] + 0.001L * g[i] * g[i];
+      long double const c1 = 1 - std::pow(0.9L, 50), c2 = 1 - std::pow(0.999L, 50);
+      sizes.push_back(static_cast<double>(std::fabs(mi / c1 / (std::sqrt(vi / c2) + 1e-8L) +
+                                                    static_cast<long double>(decay) * p[i])));
+    }
+    std::sort(sizes.begin(), sizes.end());
+    double const mean = std::accumulate(sizes.begin(), sizes.end(), 0.0) / 2000;
+    std::vector<float> const before = p;
+    lowp::typical_update const got = lowp::update_of(p, g, m, v, o, 50);
+    EXPECT_EQ(p, before);
+    EXPECT_EQ(got.lr, 1e-3);
+    EXPECT_NEAR(got.direction, mean, 1e-4 * mean);
+    ASSERT_EQ(got.spread.size(), 256U);
+    for (std::size_t k = 0; k < 256; ++k) {
+      double const want = sizes[(2 * k + 1) * 2000 / 512];
+      EXPECT_NEAR(got.direction * double{got.spread[k]}, want, want / 100) << k;
+    }
+    // Zeros request nothing.
+    std::vector<float> const zeros(p.size());
+    EXPECT_EQ(lowp::update_of(zeros, zeros, zeros, v, o, 50).direction, 0);
+  }
+  // SGD asks for its gradient, or for its momentum.
+  std::vector<float> const d{1, -3};
+  std::vector<float> buffer{0.5f, 1};
+  EXPECT_EQ(lowp::update_of(d, d, lowp::sgd{.lr = 0.25}, 1).direction, 2);
+  // A buffer that a step does not touch.
+  EXPECT_EQ(lowp::update_of(d, d, buffer, lowp::sgd{.lr = 0.25, .dampening = 0.5}, 2).direction, 2);
+  EXPECT_EQ(lowp::update_of(d, d, buffer, lowp::sgd{.lr = 0.25, .momentum = 0.5}, 2).direction,
+            (1.25 + 2.5) / 2);
+}
+
+template <class O>
+concept has_a_size_of_its_own = requires(O const& o) { lowp::update_of(o); };
+static_assert(has_a_size_of_its_own<lowp::adamw> && has_a_size_of_its_own<lowp::lion>);
+static_assert(!has_a_size_of_its_own<lowp::sgd>);
+
+TEST(update_of, a_report_needs_requests) {
+  EXPECT_EQ(refusal_of([] { (void)lowp::update_of(lowp::sgd{.lr = 1}, lowp::update_report{}); }),
+            "lowp::update_of: requested is 0, not finite and above 0");
+  EXPECT_EQ(refusal_of([] { (void)lowp::update_of(lowp::adamw{.lr = 0}, lowp::update_report{}); }),
+            "lowp::update_of: lr is 0, not finite and above 0");
+  EXPECT_NE(refusal_of([] { (void)lowp::update_of(lowp::adamw{.beta1 = 1}); }), "not refused");
+  EXPECT_NE(refusal_of([] { (void)lowp::update_of(lowp::adamw{.lr = 0}); }), "not refused");
+  EXPECT_NE(refusal_of([] { (void)lowp::update_of(lowp::lion{.lr = 0}); }), "not refused");
+  std::vector<float> const p(3), g(4);
+  EXPECT_NE(
+      refusal_of([&] { (void)lowp::update_of(p, g, lowp::sgd{.lr = 1}, 1); }).find("update_of: "),
+      std::string::npos);
+  // An update that was not finite is in no mean.
+  lowp::update_report report;
+  std::vector<float> q{1, 1}, h{2, inf};
+  lowp::update(q, h, lowp::sgd{.lr = 0.5}, 1, report);
+  EXPECT_EQ(lowp::update_of(lowp::sgd{.lr = 0.5}, report).direction, 2);
+}
+
+// v = 0.001 g^2 = 1e-11 is 0 in float16 and in 8 bits, and the weight runs away.
+template <class V>
+std::string refusal_of_second(float gradient) {
+  std::vector<float> const p(3, 1.0f), g{gradient, gradient, 0}, m(3);
+  std::vector<V> const v(3, V(0));
+  return refusal_of([&] { (void)lowp::update_of(p, g, m, v, lowp::adamw{}, 1); });
+}
+TEST(update_of, refuses_second_moments_that_underflow) {
+  EXPECT_EQ(refusal_of_second<float16>(1e-4f),
+            "lowp::update_of: v is float16, in which 2 of its 3 elements become 0, and steps m / "
+            "eps; keep v in bfloat16, float, blocks or scaled");
+  EXPECT_NE(refusal_of_second<float8_e4m3fn>(0.1f).find("v is float8_e4m3,"), std::string::npos);
+  EXPECT_NE(refusal_of_second<lowp::float8_e5m2>(0.01f).find("v is float8_e5m2,"),
+            std::string::npos);
+  EXPECT_EQ(refusal_of_second<float16>(1.0f), "not refused");
+  EXPECT_EQ(refusal_of_second<bfloat16>(1e-4f), "not refused");
+  std::vector<float> const p(3, 1.0f), g(3, 1e-4f), m(3);
+  std::vector<float16> v(3);
+  EXPECT_NEAR(lowp::update_of(p, g, m, lowp::scaled{v, 0x1p30f}, lowp::adamw{}, 1).direction, 1,
+              0.02);
+}
+
+using adamw_list = std::vector<lowp::adamw_tensor<bfloat16, float, float, float>>;
+
+TEST(stall_advice, of_a_list_names_those_that_decide) {
+  training matrix(weights(3000)), norm(std::vector<float>(64, 1.0f)), empty(std::vector<float>{});
+  training broken(std::vector<float>(9, inf));
+  gradients random(kind::noise);
+  for (training* each : {&matrix, &norm}) {
+    random.draw(each->g);
+    each->steps({.lr = 1e-3}, 0, 30, random);
+  }
+  adamw_list list;
+  for (training* each : {&matrix, &norm, &empty, &broken})
+    list.push_back({each->p, each->g, each->m, each->v, each == &norm ? "norm" : ""});
+  lowp::typical_update const update{.lr = 1e-3, .steps = 200};
+  auto const advice = lowp::stall_advice(list, update);
+  ASSERT_EQ(advice.tensors.size(), 4U);
+  EXPECT_EQ(advice.tensors[0].choice, kept_as::bf16_stochastic);
+  EXPECT_EQ(advice.tensors[1].choice, kept_as::split24);
+  EXPECT_EQ(advice.tensors[2].count, 0U);
+  EXPECT_EQ(advice.tensors[3].nonfinite, 9U);
+  EXPECT_EQ(advice.choice, kept_as::split24);
+  EXPECT_EQ(advice.text(), "split 16+8; without 'norm': bf16 stochastic");
+  adamw_list const norms{list[1], {norm.p, norm.g, norm.m, norm.v}};
+  EXPECT_EQ(lowp::stall_advice(norms, update).text(), "split 16+8; without 'norm', 1: bf16");
+  // Nothing rules out the smallest of those allowed.
+  EXPECT_EQ(lowp::stall_advice(list, {.lr = 1e-3, .steps = 200, .least_bytes = 3}).text(),
+            "split 16+8");
+  // fp8 is no list's.
+  lowp::typical_update const fast{.lr = 1, .steps = 100000, .least_bytes = 1};
+  EXPECT_EQ(lowp::stall_advice(matrix.p, fast).choice, kept_as::fp8);
+  EXPECT_EQ(lowp::stall_advice(list, fast).choice, kept_as::bf16);
+  EXPECT_EQ(lowp::stall_advice(adamw_list{}, update).text(), "bf16");
+
+  // The sizes of each tensor's own step; a tensor that asks for nothing decides nothing.
+  auto updates = lowp::update_of(list, lowp::adamw{.lr = 1e-3}, 31);
+  ASSERT_EQ(updates.size(), 4U);
+  EXPECT_NEAR(updates[0].direction, 0.2, 0.05);
+  EXPECT_EQ(updates[2].direction, 0);
+  for (auto& each : updates) each.steps = 200;
+  auto const measured = lowp::stall_advice(list, updates);
+  EXPECT_EQ(measured.text(), advice.text());
+  EXPECT_EQ(measured.tensors[0][kept_as::bf16].stalled,
+            lowp::stall_advice(matrix.p, updates[0])[kept_as::bf16].stalled);
+  updates[1].direction = 0;
+  EXPECT_EQ(lowp::stall_advice(list, updates).choice, kept_as::bf16_stochastic);
+  updates.pop_back();
+  EXPECT_EQ(refusal_of([&] { (void)lowp::stall_advice(list, updates); }),
+            "lowp::stall_advice: 3 updates for a list of 4 tensors");
+
+  std::vector const names{lowp::named{"m", std::span(matrix.p)},
+                          lowp::named{"n", std::span(norm.p)}};
+  EXPECT_EQ(lowp::stall_advice(names, update).text(), "split 16+8; without 'n': bf16 stochastic");
+}
+
+// The values of a storage are what counts.
+TEST(stall_advice, of_storages) {
+  std::vector<float> const p = weights(500);
+  lowp::typical_update const update{.lr = 1e-5};
+  auto const want = lowp::stall_advice(p, update)[kept_as::split24].stalled;
+  kept<kept_as::kahan> kahan(p);
+  std::vector<bfloat16> copy(p.size());
+  std::vector<float> weights = p;
+  EXPECT_EQ(lowp::stall_advice(lowp::master{weights, copy}, update)[kept_as::split24].stalled,
+            want);
+  EXPECT_NEAR(lowp::stall_advice(kahan.storage(), update)[kept_as::split24].stalled, want, 0.01);
 }
 
 }  // namespace

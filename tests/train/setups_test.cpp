@@ -21,6 +21,18 @@ static_assert(lowp::pure<bfloat16>::bytes == 2);
 static_assert(lowp::bytes_per_parameter<lowp::cast_per_use<bfloat16>, float, float, float> == 16);
 static_assert(lowp::bytes_per_parameter<lowp::cached_copy<bfloat16>, float, float, float> == 18);
 static_assert(lowp::bytes_per_parameter<lowp::pure<bfloat16>, bfloat16, bfloat16, bfloat16> == 8);
+static_assert(lowp::bytes_per_parameter<lowp::pure<bfloat16>, bfloat16, lowp::float16> == 6);
+
+// A second moment that would underflow has to be scaled.
+template <class V>
+concept can_be_second =
+    requires { lowp::bytes_per_parameter<lowp::pure<bfloat16>, bfloat16, bfloat16, V>; };
+static_assert(can_be_second<bfloat16> && can_be_second<float>);
+static_assert(!can_be_second<lowp::float16> && !can_be_second<lowp::float8_e5m2>);
+static_assert(!can_be_second<lowp::float8_e4m3fn> && !can_be_second<lowp::float8_e4m3fnuz>);
+static_assert(can_be_second<lowp::scaled<lowp::float16>>);
+static_assert(lowp::bytes_per_parameter<lowp::pure<bfloat16>, bfloat16, bfloat16,
+                                        lowp::scaled<lowp::float8_e4m3fn>> == 7);
 
 // A set-up counts the bytes of the arrays behind its spans.
 TEST(setups, have_the_memory_that_they_say) {

@@ -85,8 +85,8 @@ TEST(stall_watch, writes_shares_as_percentages) {
   alarm.state.stalled = alarm.state.count = 81;
   EXPECT_EQ(alarm.text(),
             "norm.weight is frozen at step 812: 1.23 % of recent updates was applied, 100 % of "
-            "elements stalled, nothing changed for 3 steps; lr is 0.5, and rounded to nearest the "
-            "largest weights stop below 1");
+            "elements stalled, nothing changed for 3 steps; lr is 0.5, and rounded to nearest "
+            "most updates of the largest weights are lost below 1");
   EXPECT_EQ(alarm.text(), "norm.weight is " + alarm.verdict());
   alarm.state.applied = 0;
   alarm.state.stalled = 40.5;

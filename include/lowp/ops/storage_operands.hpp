@@ -16,6 +16,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -59,6 +60,14 @@ concept moment_storage =
 /// A storage for a parameter: as for a moment, but not block_scaled.
 template <class S>
 concept storage = moment_storage<S> && !detail::in_blocks<std::remove_cvref_t<S>>;
+
+/// A storage in which a second moment does not underflow. The square of a gradient of 1e-4 is 1e-8,
+/// less than half of float16's smallest value: v stays 0, and a step is m / eps. `scaled` and
+/// blocks have scales against that.
+template <class V>
+concept holds_squares = readable<V> && (!any_input<V> || requires {
+                          requires std::numeric_limits<element_of<V>>::min_exponent <= -125;
+                        });
 
 namespace detail {
 

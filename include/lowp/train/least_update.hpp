@@ -124,22 +124,20 @@ struct least_update {
 template <class Layout>
 struct draws_that_move {
   Layout layout;
-  float u;
 
   template <class F>
-  LOWP_FN F operator()(F const& p) const {
+  LOWP_FN F operator()(F const& p, F const& u) const {
     using U = lanes::word<F>;
     kept_value<Layout, stochastic_bits, F> const kept(layout, p);
-    F const update = lanes::broadcast<F>(u);
     // Finds the least number that changes it. That is `with` - 1, if there is one.
     U without = lanes::broadcast<U>(0), with = lanes::broadcast<U>(0x10000);
     for (int bit = 0; bit < 16; ++bit) {
       U const middle = (without + with) >> 1;
-      auto const changes = kept.changes(update, middle - 1);
+      auto const changes = kept.changes(u, middle - 1);
       with = lanes::select(changes, middle, with);
       without = lanes::select(changes, without, middle);
     }
-    auto const any = kept.changes(update, with - 1);
+    auto const any = kept.changes(u, with - 1);
     return lanes::to_real(
         lanes::select(any, lanes::broadcast<U>(0x10001) - with, lanes::broadcast<U>(0)));
   }

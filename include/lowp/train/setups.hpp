@@ -59,9 +59,24 @@ struct pure {
   LOWP_HOST_FN std::span<Compute const> working(std::span<Compute> = {}) const { return weights; }
 };
 
-/// The bytes that a training run keeps for a parameter: weights, a gradient, and the moments.
-template <class Setup, element Gradient, element... Moment>
+namespace detail {
+template <class Moment>
+inline constexpr std::size_t bytes_of_moment = sizeof(Moment);
+template <class T>
+inline constexpr std::size_t bytes_of_moment<scaled<T>> = sizeof(T);
+
+/// The first moment alone, or two of which the second is scaled or does not underflow.
+template <class... Moment>
+inline constexpr bool second_moment_holds_squares = true;
+template <class M, element V>
+inline constexpr bool second_moment_holds_squares<M, V> = holds_squares<std::span<V>>;
+}  // namespace detail
+
+/// The bytes that a training run keeps for a parameter: weights, a gradient, and the moments. A
+/// second moment of float16 or of 8 bits is `scaled<float16>`: unscaled, it would underflow.
+template <class Setup, element Gradient, class... Moment>
+  requires detail::second_moment_holds_squares<Moment...>
 inline constexpr std::size_t bytes_per_parameter =
-    Setup::bytes + sizeof(Gradient) + (std::size_t{0} + ... + sizeof(Moment));
+    Setup::bytes + sizeof(Gradient) + (std::size_t{0} + ... + detail::bytes_of_moment<Moment>);
 
 }  // namespace lowp

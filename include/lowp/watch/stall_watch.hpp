@@ -76,8 +76,8 @@ struct watched_tensor {
   LOWP_HOST_FN double stalled_share() const { return count > 0 ? stalled / count : 0; }
   /// Returns the recent mean of |u| / lr: typical_update::direction of advice.hpp.
   LOWP_HOST_FN double direction() const { return count > 0 ? requested / count : 0; }
-  /// Returns the rate below which the largest weights, rounded to nearest, no longer grow. There an
-  /// update of direction() is half their gap. It is 0 while nothing is known.
+  /// Returns the rate at which a mean update is half the gap of the largest weights. Below it, more
+  /// than half of their updates, rounded to nearest, are lost. It is 0 while nothing is known.
   LOWP_HOST_FN double freezing_lr() const {
     return direction() > 0 ? largest_gap / 2 / direction() : 0;
   }
@@ -99,7 +99,8 @@ struct stall_alarm {
            " of recent updates was applied, " + percent_of(state.stalled_share()) +
            " of elements stalled, nothing changed for " + std::to_string(state.silent) +
            " steps; lr is " + number(lr) +
-           ", and rounded to nearest the largest weights stop below " + number(state.freezing_lr());
+           ", and rounded to nearest most updates of the largest weights are lost below " +
+           number(state.freezing_lr());
   }
 };
 

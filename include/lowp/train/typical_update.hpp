@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0
+// The sizes of updates: of an optimizer over noise, of a report, of a batch of another size.
+#pragma once
+
+#include <lowp/base/environment.hpp>
+#include <lowp/ops/outcome.hpp>
+#include <lowp/train/optimizers.hpp>
+
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+namespace lowp {
+
+inline namespace LOWP_UNIT {
+
+/// The requests of a step to the elements of a tensor: each goes up or down by lr * direction *
+/// one of `spread`.
+struct typical_update {
+  double lr;
+  double direction = 0.183047;  ///< mean of |update| / lr: that of AdamW over noise, beta1 = 0.9
+  std::uint64_t steps = 1000;   ///< steps of training at that rate
+  double tolerance = 0.01;      ///< share that may be left behind
+  int least_bytes = 2;          ///< least size of the choice: stalls do not show how coarse fp8 is
+  /// Sizes of equally many elements each, relative to `direction`, in ascending order. Without any
+  /// they are those of a normal number, as AdamW's are; {1} says that all are equal, as Lion's are.
+  std::vector<float> spread{};
+};
+
+}  // namespace LOWP_UNIT
+
+/// A batch of another size, or gradients accumulated over several.
+struct batch_change {
+  double factor;     ///< new size / old size
+  double noise = 1;  ///< part of the mean square of a gradient that is noise: 1 late in training
+  /// The rate is scaled by factor^lr_exponent: 0 leaves it, 1/2 suits Adam, 1 suits SGD.
+  double lr_exponent = 0;
+  bool is_normalized = false;  ///< for Adam and its kin: the direction does not follow |g|
+};
+
+namespace detail::inline LOWP_UNIT {
+
+LOWP_EXACT_BEGIN
+
+/// Counts floats by the upper half of their bit patterns: 8 significant bits.
+class magnitude_bins {
+ public:
+  void add(std::uint32_t bits) {
+    ++bins_[bits >> dropped];
+    ++count_;
+  }
+  [[nodiscard]] std::uint64_t count() const { return count_; }
+  [[nodiscard]] std::uint32_t median_end() const {
+    std::uint64_t below = 0;
+    std::uint32_t bin = 0;
+    while (2 * (below += bins_[bin]) < count_) ++bin;
+    return (bin + 1) << dropped;
+  }
+  /// Stores the middles of `to.size()` groups of equally many values.
+  void quantiles(std::span<double> to) const {
+    std::uint64_t below = 0;
+    std::size_t group = 0;
+    for (std::uint32_t bin = 0; bin < bins_.size(); ++bin) {
+      below += bins_[bin];
+      float const middle = lanes::from_bits<float>(bin << dropped | std::uint32_t{bin != 0} << 15);
+      auto const wanted = [&] {
+        return (static_cast<double>(group) + 0.5) * static_cast<double>(count_) /
+               static_cast<double>(to.size());
+      };
+      while (group < to.size() && wanted() < static_cast<double>(below))
+        to[group++] = as_double(middle);
+    }
+  }
+
+ private:
+  static constexpr int dropped = 16;
+  std::uint64_t count_ = 0;
+  std::vector<std::uint64_t> bins_ =
+      std::vector<std::uint64_t>((lanes::binary32_infinity >> dropped) + 1);
+};
+
+inline constexpr std::size_t spread_size = 256;
+
+/// Returns the magnitudes of a normal number at equally many quantiles, with a mean of 1.
+LOWP_OPAQUE inline std::vector<float> normal_spread() {
+  double const square_root_of_half = 0.7071067811865476, mean = 0.7978845608028654;
+  std::vector<float> spread(spread_size);
+  double x = 0;
+  for (std::size_t k = 0; k < spread_size; ++k) {
+    double const wanted = (static_cast<double>(k) + 0.5) / static_cast<double>(spread_size);
+    for (int turn = 0; turn < 20; ++turn)  // Newton's method, from below: erf is concave
+      x += (wanted - std::erf(x * square_root_of_half)) / (mean * std::exp(-x * x / 2));
+    spread[k] = narrowed(x / mean);
+  }
+  return spread;
+}
+
+/// Returns the mean of |m| / sqrt(v) for independent gradients of mean 0.
+LOWP_OPAQUE inline double direction_over_noise(double beta1) {
+  return 0.7978845608028654 * std::sqrt((1 - beta1) / (1 + beta1));
+}
+
+LOWP_OPAQUE inline double mean_direction(update_report const& report, double lr) {
+  return report.requested.value() / static_cast<double>(report.count - report.nonfinite) / lr;
+}
+
+LOWP_OPAQUE inline typical_update changed_update(typical_update const& step,
+                                                 batch_change const& change) {
+  typical_update result = step;
+  result.lr = step.lr * std::pow(change.factor, change.lr_exponent);
+  if (!change.is_normalized)
+    result.direction = step.direction * std::sqrt(1 - change.noise + change.noise / change.factor);
+  double const steps = static_cast<double>(step.steps) / change.factor;
+  result.steps = steps < 1        ? 1
+                 : steps < 0x1p64 ? static_cast<std::uint64_t>(steps)
+                                  : std::numeric_limits<std::uint64_t>::max();
+  return result;
+}
+
+/// Returns the update whose elements request these, of which those not finite are left out.
+LOWP_OPAQUE inline typical_update update_of_requests(double lr, std::span<float const> requests) {
+  magnitude_bins bins;
+  double sum = 0;
+  for (float const u : requests) {
+    if (!lanes::is_finite(u)) continue;
+    std::uint32_t const bits = lanes::magnitude(u);
+    bins.add(bits);
+    sum += as_double(lanes::from_bits<float>(bits));
+  }
+  typical_update update{.lr = lr, .direction = 0};
+  if (!(sum > 0)) return update;
+  double const mean = sum / static_cast<double>(bins.count());
+  std::array<double, spread_size> sizes{};
+  bins.quantiles(sizes);
+  update.direction = mean / lr;
+  update.spread.resize(spread_size);
+  for (std::size_t k = 0; k < spread_size; ++k) update.spread[k] = narrowed(sizes[k] / mean);
+  return update;
+}
+
+LOWP_EXACT_END
+
+}  // namespace detail::inline LOWP_UNIT
+
+namespace functions {
+
+/// Returns the updates of AdamW over noise: gradients that are independent and of mean 0. |u| / lr
+/// has the spread of a normal number. Its mean is sqrt(2 / pi * (1 - beta1) / (1 + beta1)), 0.183
+/// for beta1 = 0.9. Gradients that agree ask for more: up to 1.
+/// @throws std::invalid_argument  lr is not finite and above 0, or another number is out of range
+LOWP_HOST_FN typical_update update_of(adamw const& optimizer) {
+  detail::refuse_if(detail::check_optimizer(optimizer, 1, 2));
+  detail::refuse_if(
+      detail::check_numbers("update_of: ", {{"lr", optimizer.lr, detail::above_zero}}));
+  detail::default_environment const environment;
+  return {.lr = optimizer.lr, .direction = detail::direction_over_noise(optimizer.beta1)};
+}
+/// Returns the updates of Lion: each is lr.
+/// @throws std::invalid_argument  lr is not finite and above 0, or another number is out of range
+LOWP_HOST_FN typical_update update_of(lion const& optimizer) {
+  detail::refuse_if(detail::check_optimizer(optimizer, 1, 1));
+  detail::refuse_if(
+      detail::check_numbers("update_of: ", {{"lr", optimizer.lr, detail::above_zero}}));
+  return {.lr = optimizer.lr, .direction = 1, .spread = {1}};
+}
+/// Not callable: steps of SGD are as large as its gradients. Pass a report, or p, g and a step.
+void update_of(sgd const& optimizer) = delete;
+
+/// Returns the updates that a report counted, of steps at this optimizer's lr. The report has their
+/// mean. Their spread is that of the optimizer over noise.
+/// @throws std::invalid_argument  lr is not above 0, or the report requested nothing
+template <optimizer Optimizer>
+LOWP_HOST_FN typical_update update_of(Optimizer const& optimizer, update_report const& report) {
+  using detail::above_zero;
+  double const requested = report.requested.value();
+  detail::refuse_if(detail::check_numbers(
+      "update_of: ", {{"lr", optimizer.lr, above_zero}, {"requested", requested, above_zero}}));
+  detail::default_environment const environment;
+  typical_update update{.lr = optimizer.lr,
+                        .direction = detail::mean_direction(report, optimizer.lr)};
+  if constexpr (std::same_as<Optimizer, lion>) update.spread = {1};
+  return update;
+}
+
+/// Returns the updates of a batch of another size, for stall_advice. It models a gradient as a
+/// mean, which stays, and a noise, whose standard deviation is divided by sqrt(factor). So |g| is
+/// multiplied by sqrt(1 - noise + noise / factor). A pass over the same data takes fewer steps.
+/// @throws std::invalid_argument  a number in `change` is not finite, factor is not above 0, or
+///                                noise is not in [0, 1]
+LOWP_HOST_FN typical_update update_of_batch(typical_update const& step,
+                                            batch_change const& change) {
+  detail::refuse_if(detail::check_numbers(
+      "update_of_batch: ", {{"factor", change.factor, detail::above_zero},
+                            {"noise", change.noise},
+                            {"lr_exponent", change.lr_exponent, detail::any_number}}));
+  if (change.noise > 1)
+    detail::refuse_if("update_of_batch: noise is " + detail::text_of(change.noise) +
+                      ", not in [0, 1]");
+  detail::default_environment const environment;
+  return detail::changed_update(step, change);
+}
+
+}  // namespace functions
+
+}  // namespace lowp
