@@ -181,7 +181,12 @@ TEST_F(safetensors_file, refuses_a_lying_length) {
 TEST_F(safetensors_file, refuses_what_is_no_file) {
   EXPECT_TRUE(
       says(refusal_of([&] { st::file const file(folder.file("missing")); }), "No such file"));
-  EXPECT_TRUE(says(refusal_of([&] { st::file const file(folder.file("")); }), "no regular file"));
+  EXPECT_TRUE(says(refusal_of([&] { st::file const file(folder.file("")); }), "it is a folder"));
+  // A clone has a text in its place until git lfs pull.
+  std::string const pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n";
+  EXPECT_TRUE(says(refusal(pointer), "it is a Git LFS pointer: fetch the file with git lfs pull"));
+  for (std::size_t const bytes : {8U, 20U, 42U})
+    EXPECT_TRUE(says(refusal(pointer.substr(0, bytes)), "is it a safetensors file?"));
   EXPECT_TRUE(says(refusal_of([&] { st::file const file("/dev/zero"); }), "no regular file"));
   ASSERT_EQ(::mkfifo(folder.file("pipe").c_str(), 0600), 0);
   EXPECT_TRUE(
@@ -295,12 +300,17 @@ TEST_F(safetensors_file, refuses_metadata_that_are_no_texts) {
     return refusal(file_of("{\"__metadata__\":" + value + "}", ""));
   };
   EXPECT_EQ(of("{}"), "not refused");
+  EXPECT_EQ(of("null"), "not refused");
+  EXPECT_TRUE(st::file(path).metadata().empty());
   EXPECT_EQ(of(R"({"a":"b"})"), "not refused");
   EXPECT_TRUE(says(of(R"({"a":1})"), "'__metadata__': 'a' is a number, not a string"));
   EXPECT_TRUE(says(of(R"({"a":null})"), "'__metadata__': 'a' is null, not a string"));
   EXPECT_TRUE(says(of(R"({"a":{}})"), "'__metadata__': 'a' is an object, not a string"));
   EXPECT_TRUE(says(of(R"({"a":"b","a":"b"})"), "'__metadata__' has 'a' twice"));
-  EXPECT_TRUE(says(of(R"({"a":"b"},"__metadata__":{})"), "'__metadata__' is there twice"));
+  for (char const* twice : {R"({"a":"b"},"__metadata__":{})", R"({},"__metadata__":null)",
+                            R"(null,"__metadata__":{})", R"(null,"__metadata__":null)"})
+    EXPECT_TRUE(says(of(twice), "'__metadata__' is there twice"));
+  EXPECT_TRUE(says(of(R"({},"w":null)"), "tensor 'w': it is null, not an object"));
   EXPECT_TRUE(says(of("[]"), "'__metadata__': it is an array, not an object"));
 }
 

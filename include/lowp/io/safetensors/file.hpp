@@ -96,15 +96,20 @@ class file {
   }
   void read_header() {
     struct stat const now = facts();
+    if (S_ISDIR(now.st_mode)) refuse("it is a folder");
     if (!S_ISREG(now.st_mode)) refuse("it is no regular file");
     auto const size = static_cast<std::uint64_t>(now.st_size);
     if (size < length_bytes)
       refuse("it has " + std::to_string(size) + " bytes, and a header's length alone has 8");
     std::uint64_t length = 0;
     pread_all(0, std::as_writable_bytes(std::span(&length, 1)), "the length of its header");
-    if (length > most_header_bytes)
+    if (length > most_header_bytes) {
+      std::string front(std::min<std::uint64_t>(size, detail::lfs_pointer.size()), '\0');
+      pread_all(0, std::as_writable_bytes(std::span(front)), "its header");
+      if (front == detail::lfs_pointer) refuse(detail::not_pulled);
       refuse("its header has " + std::to_string(length) + " bytes, and may have " +
              std::to_string(most_header_bytes) + ": is it a safetensors file?");
+    }
     if (length > size - length_bytes)
       refuse("its header has " + std::to_string(length) + " bytes, and the file only " +
              std::to_string(size));

@@ -52,6 +52,10 @@ namespace lowp::safetensors::detail::inline LOWP_UNIT {
 
 using lowp::detail::error_text;
 
+/// The front of a file that Git LFS has not fetched.
+inline constexpr std::string_view lfs_pointer = "version https://git-lfs.github.com/spec/v1\n";
+inline constexpr char not_pulled[] = "it is a Git LFS pointer: fetch the file with git lfs pull";
+
 /// Returns a text, quoted, or its first `most` bytes. Appends, because g++ 12 at -O3 invents a
 /// -Wrestrict for "'" + text.
 inline std::string shown(std::string_view text, std::size_t most = 200) {

@@ -25,12 +25,7 @@ class header_reader {
   bool start_object(std::size_t) {
     if (place_ == place::start) return go(place::names);
     if (place_ != place::name) return unexpected("an object");
-    if (name_ == metadata_key) {
-      // It would need to be merged with the first.
-      if (std::exchange(seen_metadata_, true))
-        return refuse(shown(metadata_key) + " is there twice");
-      return go(place::metadata);
-    }
+    if (name_ == metadata_key) return begin_metadata() && go(place::metadata);
     now_ = {.name = name_};
     seen_ = {};
     return go(place::fields);
@@ -77,7 +72,10 @@ class header_reader {
     return go(place::names);
   }
 
-  bool null() { return unexpected("null"); }
+  bool null() {
+    if (place_ != place::name || name_ != metadata_key) return unexpected("null");
+    return begin_metadata() && go(place::names);  // as the reference implementation has it
+  }
   bool boolean(bool) { return unexpected("a truth value"); }
   bool number_integer(std::int64_t) { return unexpected("a negative number"); }
   bool number_float(double, std::string const& text) {
@@ -99,6 +97,9 @@ class header_reader {
   bool go(place next) {
     place_ = next;
     return true;
+  }
+  bool begin_metadata() {  // a second one would need to be merged with the first
+    return !std::exchange(seen_metadata_, true) || refuse(shown(metadata_key) + " is there twice");
   }
   bool field(std::string_view text) {
     constexpr place after[fields] = {place::dtype, place::shape, place::offsets};
