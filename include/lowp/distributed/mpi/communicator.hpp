@@ -42,6 +42,20 @@ inline void check_mpi(char const* function, int code) {
   raise<mpi::error>(std::string(function) + ": " + text);
 }
 
+inline bool is_mpi_over() {
+  int is_over = 0;
+  MPI_Finalized(&is_over);
+  return is_over != 0;
+}
+/// Throws where another function of MPI would end the job.
+inline void check_mpi_runs() {
+  int has_begun = 0;
+  MPI_Initialized(&has_begun);
+  if (has_begun == 0 || is_mpi_over())
+    raise<mpi::error>(has_begun == 0 ? "lowp::mpi: MPI_Init has not been called"
+                                     : "lowp::mpi: MPI_Finalize has been called");
+}
+
 }  // namespace lowp::detail
 
 namespace lowp::mpi {
@@ -51,12 +65,11 @@ namespace lowp::mpi {
 ///
 ///     mpi::datatype const type = mpi::datatype::of<bfloat16>();
 ///     MPI_Send(values.data(), n, type, to, tag, comm);
-///
-/// Free it before MPI_Finalize, as MPI asks.
 class datatype {
  public:
-  /// @throws mpi::error  MPI refuses
+  /// @throws mpi::error  MPI refuses, or does not run
   explicit datatype(int bytes) {
+    detail::check_mpi_runs();
     detail::check_mpi("MPI_Type_contiguous", MPI_Type_contiguous(bytes, MPI_BYTE, &type_));
     detail::check_mpi("MPI_Type_commit", MPI_Type_commit(&type_));
   }
@@ -66,7 +79,9 @@ class datatype {
   }
   datatype(datatype const&) = delete;
   datatype& operator=(datatype const&) = delete;
-  ~datatype() { MPI_Type_free(&type_); }
+  ~datatype() {
+    if (!detail::is_mpi_over()) MPI_Type_free(&type_);
+  }
 
   operator MPI_Datatype() const { return type_; }
 
@@ -83,12 +98,13 @@ class datatype {
 ///     world.all_gather(parameters);
 ///
 /// It works on a duplicate of the communicator. Its memory is two buffers that keep their size.
-/// @throws mpi::error             MPI fails, if it returns: a lost rank mostly ends the job
+/// @throws mpi::error             MPI does not run, or fails and returns: a lost rank mostly ends
+///                                the job
 /// @throws std::invalid_argument  on every rank if one of them is given wrong arguments, before
 ///                                anything is written
 class communicator : public detail::rank_group {
  public:
-  /// Duplicates `comm`, which is a collective call.
+  /// Duplicates `comm`, which is a collective call. `comm` must be one group, not MPI_COMM_NULL.
   /// @param piece_bytes  size of each buffer. An exchange goes in pieces of this size, at least 256
   ///                     elements of each leaf and shard
   /// @param granule      shards begin at its multiples: a multiple of 256. If it is 2^14, merged
@@ -98,6 +114,14 @@ class communicator : public detail::rank_group {
   explicit communicator(MPI_Comm comm, std::size_t piece_bytes = std::size_t{16} << 20,
                         std::uint64_t granule = 256)
       : rank_group(granule), piece_bytes_(piece_bytes < INT_MAX ? piece_bytes : INT_MAX) {
+    detail::check_mpi_runs();
+    int has_two_groups = 0;
+    if (comm == MPI_COMM_NULL)
+      detail::raise<error>(
+          "lowp::mpi::communicator: comm is MPI_COMM_NULL: is this rank left out?");
+    call("MPI_Comm_test_inter", MPI_Comm_test_inter(comm, &has_two_groups));
+    if (has_two_groups != 0)
+      detail::raise<error>("lowp::mpi::communicator: comm has two groups: merge them first");
     call("MPI_Comm_dup", MPI_Comm_dup(comm, &comm_));
     MPI_Comm_set_errhandler(comm_, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm_, &rank_);
@@ -110,9 +134,7 @@ class communicator : public detail::rank_group {
   communicator(communicator const&) = delete;
   communicator& operator=(communicator const&) = delete;
   ~communicator() {
-    int is_over = 0;
-    MPI_Finalized(&is_over);
-    if (is_over == 0) MPI_Comm_free(&comm_);
+    if (!detail::is_mpi_over()) MPI_Comm_free(&comm_);
   }
 
   /// Adds the leaves of all ranks: total[i] is the sum of leaf[shard.first + i] over all leaves.
@@ -195,6 +217,7 @@ class communicator : public detail::rank_group {
   /// @param largest  fewer than 2^31, equally many on all ranks, which nothing checks
   void merge(std::span<amax> largest) {
     static_assert(sizeof(amax) == sizeof(std::uint32_t));
+    detail::check_mpi_runs();
     call("MPI_Allreduce",
          MPI_Allreduce(MPI_IN_PLACE, largest.data(), static_cast<int>(largest.size()), MPI_UINT32_T,
                        MPI_MAX, comm_));
@@ -211,6 +234,7 @@ class communicator : public detail::rank_group {
   }
   /// Returns true on all ranks if `here` is true on any: one decision to skip a step.
   [[nodiscard]] bool any(bool here) {
+    detail::check_mpi_runs();
     int decision = here ? 1 : 0;
     call("MPI_Allreduce", MPI_Allreduce(MPI_IN_PLACE, &decision, 1, MPI_INT, MPI_LOR, comm_));
     return decision != 0;
@@ -223,6 +247,7 @@ class communicator : public detail::rank_group {
   std::vector<T> of_all_ranks(T const& mine) {
     static_assert(sizeof(T) <= INT_MAX);
     constexpr int bytes = static_cast<int>(sizeof(T));
+    detail::check_mpi_runs();
     std::vector<T> all(static_cast<std::size_t>(size_));
     call("MPI_Allgather",
          MPI_Allgather(&mine, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, comm_));
