@@ -166,13 +166,25 @@ TEST_F(device_pieces, derivatives) {
                                               .reduction = lowp::loss_reduction::summed};
     std::vector<float> want_losses(rows);
     device_range<float> const losses(want_losses);
+    // As on the processor, braces name no type.
     expect(
         "cross_entropy",
         [&](auto& dx) { lowp::cross_entropy(x, labels, columns, options, want_losses, dx); },
         [&](auto const& dx) {
-          lowp::cuda::cross_entropy(nullptr, in, columns_of_labels, columns, options, losses, dx);
+          lowp::cuda::cross_entropy(
+              nullptr, in, columns_of_labels, columns,
+              {.label_smoothing = 0.1f, .reduction = lowp::loss_reduction::summed}, losses, dx);
         });
     expect_floats("losses", want_losses, losses);
+    lowp::cross_entropy_options const by_default;
+    auto const refusal = lowp::cuda::try_cross_entropy(nullptr, in, columns_of_labels, columns, {},
+                                                       losses, gradient);
+    EXPECT_NE(refusal.message().find("take loss_reduction::summed, and scale = 1 / rows"),
+              std::string::npos);
+    EXPECT_EQ(lowp::cuda::try_cross_entropy(nullptr, in, columns_of_labels, columns, by_default,
+                                            losses, gradient)
+                  .message(),
+              refusal.message());
     std::vector<float> want_weight(columns);
     std::vector<float> want_bias(columns);
     device_range<float> const of_weight(want_weight);

@@ -129,7 +129,8 @@ TEST_F(device_replay, refuses_memory_by_name) {
   lowp::nearest_even const nearest;
 
   EXPECT_EQ(refusal_of_fused_add(there, 1.0f, aside),
-            "fused_add: u is not aligned to its elements of 4 bytes");
+            "fused_add: u is not aligned to its elements of 4 bytes: cudaMemcpy copies it to an "
+            "aligned address");
   EXPECT_EQ(
       refusal_of_fused_add(there, 1.0f, there, nearest, static_cast<lowp::update_report*>(nullptr)),
       "the report is a null pointer");

@@ -17,6 +17,13 @@ foreach(header IN LISTS headers)
   compile(${CXX} -arch=sm_90 -c ${SCRATCH}/${name}.cu -o ${SCRATCH}/alone.o)
 endforeach()
 
+# Kernels have instructions that older GPUs lack.
+execute_process(COMMAND ${nvcc} -std=c++20 -arch=sm_75 -ccbin ${CXX} -I${ROOT}/include -c ${SCRATCH}/${name}.cu -o
+                        ${SCRATCH}/alone.o RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
+if(status EQUAL 0 OR NOT said MATCHES "lowp/cuda needs sm_80 or newer")
+  message(SEND_ERROR "sm_75: ${status}\n${said}")
+endif()
+
 file(GLOB examples ${ROOT}/examples/*.cu)
 foreach(example IN LISTS examples)
   compile(${CXX} -arch=sm_90 -c ${example} -o ${SCRATCH}/example.o)

@@ -171,7 +171,8 @@ TEST(cuda_refusal, names_null_pointers_and_misaligned_ranges) {
       "cast: in is a null pointer");
   auto* const odd = reinterpret_cast<bfloat16*>(reinterpret_cast<unsigned char*>(y.data()) + 1);
   EXPECT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), x, std::span(odd, 8)),
-            "cast: out is not aligned to its elements of 2 bytes");
+            "cast: out is not aligned to its elements of 2 bytes: cudaMemcpy copies it to an "
+            "aligned address");
   EXPECT_EQ(refusal_of<lowp::detail::fused_add_operation>(on(grid), std::span(y).first(8),
                                                           lowp::cuda::stored_number{nullptr}, x),
             "");
@@ -180,7 +181,9 @@ TEST(cuda_refusal, names_null_pointers_and_misaligned_ranges) {
                 on(grid), std::span(y).first(8),
                 lowp::cuda::stored_number{reinterpret_cast<float const*>(odd)}, x),
             "");
-  EXPECT_EQ(grid.refused, "an argument in device memory is not aligned to 4 bytes");
+  EXPECT_EQ(grid.refused,
+            "an argument in device memory is not aligned to 4 bytes: cudaMemcpy copies it to an "
+            "aligned address");
   EXPECT_EQ(grid.launches, 0);
   EXPECT_EQ(refusal_of<lowp::detail::cast_operation>(on(grid), std::span<float const>(),
                                                      std::span<bfloat16>()),

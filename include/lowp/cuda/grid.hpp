@@ -111,7 +111,8 @@ struct on_grid {
       char const* name, void const* address, std::size_t alignment,
       char const* misaligned = " is not aligned to ") const {
     if (reinterpret_cast<std::uintptr_t>(address) % alignment != 0)
-      return detail::joined_text({name, misaligned, alignment, " bytes"});
+      return detail::joined_text(
+          {name, misaligned, alignment, " bytes: cudaMemcpy copies it to an aligned address"});
     detail::error_text const why =
         address == nullptr ? "is a null pointer" : grid.unreachable(address);
     return why.empty() ? detail::error_text() : detail::joined_text({name, " ", why.c_str()});

@@ -98,9 +98,24 @@ template <class Reason, class First, class... Rest>
 struct call_on_stream<detail::call_unless<Reason, First, Rest...>>
     : call_on_stream<detail::call_unless<Reason, detail::first<First>, Rest...>> {};
 
+/// The options of an operation, its fourth argument; otherwise a type that nothing makes.
+template <class Operation>
+struct options_of {
+  struct type {
+    type() = delete;
+  };
+};
+template <class Operation>
+  requires requires { typename Operation::options; }
+struct options_of<Operation> {
+  using type = typename Operation::options;
+};
+
 /// An operation on a stream, as a function object. It throws, or returns a status.
 template <template <class> class Operation, bool Throws>
 class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type {
+  using options = typename options_of<Operation<on_grid<gpu_grid>>>::type;
+
  public:
   using call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::operator();
 
@@ -108,12 +123,16 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
     requires(!detail::report_list<Arguments> && ...) &&  // a list of tensors has these
             std::invocable<Operation<on_grid<gpu_grid>> const&, argument_t<Arguments>...>
   auto operator()(cudaStream_t stream, Arguments&&... arguments) const {
-    gpu_grid grid(stream);
-    if ((is_null_report(arguments) || ...))
-      grid.refuse(null_report);
-    else
-      Operation<on_grid<gpu_grid>>{{{grid}}}(argument(std::forward<Arguments>(arguments))...);
-    return answer(grid.outcome());
+    return run(stream, std::forward<Arguments>(arguments)...);
+  }
+  /// The same call with options in braces, which name no type.
+  template <class A, class B, class C, class... Rest>
+    requires std::invocable<Operation<on_grid<gpu_grid>> const&, argument_t<A>, argument_t<B>,
+                            argument_t<C>, options const&, argument_t<Rest>...>
+  auto operator()(cudaStream_t stream, A&& a, B&& b, C&& c, options const& o,
+                  Rest&&... rest) const {
+    return run(stream, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), o,
+               std::forward<Rest>(rest)...);
   }
 
   template <class... Arguments, class Remedy = include_lowp_cuda_interop_cuh>
@@ -141,6 +160,16 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
 
  private:
   static constexpr char const* null_report = "the report is a null pointer";
+
+  template <class... Arguments>
+  static auto run(cudaStream_t stream, Arguments&&... arguments) {
+    gpu_grid grid(stream);
+    if ((is_null_report(arguments) || ...))
+      grid.refuse(null_report);
+    else
+      Operation<on_grid<gpu_grid>>{{{grid}}}(argument(std::forward<Arguments>(arguments))...);
+    return answer(grid.outcome());
+  }
 
   static auto answer(status const& s) {
     if constexpr (Throws)

@@ -10,6 +10,10 @@
 #include <cstdint>
 #include <type_traits>
 
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#error "lowp/cuda needs sm_80 or newer: give nvcc -arch=sm_80, or that of your GPU"
+#endif
+
 namespace lowp::cuda {
 
 /// Conversions of two values at a time (PTX ISA 9.0, 9.7.9 "cvt").
