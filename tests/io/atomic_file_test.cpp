@@ -386,6 +386,25 @@ TEST(atomic_file, killed_or_refused_at_any_byte) {
   EXPECT_EQ(contents(path), new_text);
 }
 
+// A name may be cut, and other files may have names like it.
+TEST(atomic_file, tells_what_other_processes_left) {
+  for (std::string const& name : {std::string("a.part-7-7"), std::string(250, 'n')}) {
+    scratch_folder const folder;
+    std::string const path = folder.file(name);
+    ASSERT_EQ(save_with_limit(1, at_limit::dies, [&] { save(path); }), end::killed);
+    std::string const left = folder.file(folder.names().at(0));
+    for (char const* other : {".part-", ".part-1", ".part-1-x", ".part-1-1.gz", "b.part-1-1"})
+      set_contents(folder.file(name.substr(0, 9) + other), old_text);
+    lowp::atomic_file const file(path), second(path);
+    EXPECT_EQ(file.parts_of_others(), std::vector<std::string>{left});
+    std::filesystem::create_symlink(name, folder.file("link"));
+    EXPECT_EQ(lowp::atomic_file(folder.file("link")).parts_of_others(),
+              std::vector<std::string>{left});
+    std::filesystem::remove(left);
+    EXPECT_TRUE(file.parts_of_others().empty());
+  }
+}
+
 TEST(atomic_file, killed_at_any_system_call) {
   scratch_folder const folder;
   std::string const path = folder.file("a");

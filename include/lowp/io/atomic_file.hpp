@@ -17,15 +17,18 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 namespace lowp::inline LOWP_UNIT {
 
 /// A file in progress. Bytes go to a neighbour of `path`. commit() gives the neighbour that name
 /// (rename, POSIX.1-2017: a reader of the name finds the old file or the new one). Until then the
 /// old file is unchanged, whatever happens. Without commit() the neighbour is removed. A killed
-/// process leaves it as `path.part-PROCESS-NUMBER`; a name too long for that is cut.
+/// process leaves it as `path.part-PROCESS-NUMBER`; a name too long for that is cut. Where files
+/// have a limit (ulimit -f), ignore SIGXFSZ, which else kills the process.
 ///
 /// An existing file keeps its permissions. Only its owner may read the neighbour. A symbolic link
 /// is followed, also to a file that does not exist. An existing file must be regular, and this
@@ -64,6 +67,25 @@ class atomic_file {
     }
   }
 
+  /// Returns the neighbours that other processes have left of the file, or write now. Remove one
+  /// if its process has ended.
+  [[nodiscard]] std::vector<std::string> parts_of_others() const {
+    std::vector<std::string> found;
+    std::error_code unreadable;
+    std::string const here = directory(), own = part_of_process();
+    for (std::filesystem::directory_iterator each(here, unreadable), end;
+         !unreadable && each != end; each.increment(unreadable)) {
+      std::string const name = each->path().filename().string();
+      std::string const suffix = name.substr(std::min(name.rfind(part), name.size()));
+      if (suffix.empty() || suffix.starts_with(own)) continue;
+      bool const is_numbers = suffix.find_first_not_of("0123456789-", part.size()) == suffix.npos;
+      std::string path = neighbour(suffix);
+      if (is_numbers && path.substr(target_.rfind('/') + 1) == name)
+        found.push_back(std::move(path));
+    }
+    return found;
+  }
+
   /// Puts the bytes on the disk and the file in its place. If it throws, the old file is in place,
   /// except if the directory cannot be synchronized. Then the new file is in place, and after a
   /// power failure either may be.
@@ -96,11 +118,15 @@ class atomic_file {
     }
   }
 
+  static constexpr std::string_view part = ".part-";
+  static std::string part_of_process() {
+    return std::string(part) + std::to_string(::getpid()) + "-";
+  }
   void create(::mode_t permissions) {
     // Another thread's file, or that of a killed process, may have the name.
     constexpr int most_neighbours = 10000;
     for (int i = 0; i < most_neighbours; ++i) {
-      std::string name = neighbour(".part-" + std::to_string(::getpid()) + "-" + std::to_string(i));
+      std::string name = neighbour(part_of_process() + std::to_string(i));
       descriptor_ = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, permissions);
       if (descriptor_ >= 0) neighbour_ = std::move(name);
       if (descriptor_ >= 0 || (errno != EEXIST && errno != EINTR)) break;
