@@ -178,9 +178,6 @@ losses round(model const& from, piece_of_work const& work, target const& to,
 }  // namespace
 
 conversion_report convert(model const& from, convert_options const& o, progress& bar) {
-  // A single file may be replaced by itself in another format; a shard of several would leave a
-  // model in pieces.
-  if (from.is_sharded()) from.spare(o.out);
   target const& to = *o.what.to;
   auto const work = plan_work(from, o.what, bar);
   st::writer out(o.out, tensors_of(work, to), metadata_of(from, work));

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "problem.hpp"
+#include "tensor_file.hpp"
 
 namespace {
 
@@ -66,6 +67,7 @@ class index_reader : public json::json_sax_t {
   bool string(std::string& text) override {
     if (!is_tensor()) return other_value("a string");
     if (!is_plain_name(text)) refuse_entry(shown(text));
+    has_tensor_ = true;
     each_(tensor_, text);
     return true;
   }
@@ -82,6 +84,7 @@ class index_reader : public json::json_sax_t {
 
   void finish() const {
     if (!has_map_) refuse(path_, "it is no index: it has no object \"weight_map\"");
+    if (!has_tensor_) refuse(path_, "its \"weight_map\" names no tensor");
   }
 
  private:
@@ -102,13 +105,14 @@ class index_reader : public json::json_sax_t {
   std::function<void(std::string const&, std::string const&)> const& each_;
   std::string key_, tensor_;
   std::size_t depth_ = 0;
-  bool is_map_ = false, has_map_ = false;
+  bool is_map_ = false, has_map_ = false, has_tensor_ = false;
 };
 
 }  // namespace
 
 void read_index(std::string const& path,
                 std::function<void(std::string const&, std::string const&)> const& each) {
+  check_is_file(path);
   std::error_code error;
   bool const is_file = fs::is_regular_file(path, error);
   if (error) refuse(path, "cannot open it: " + error.message());

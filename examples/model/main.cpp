@@ -20,7 +20,9 @@ extern "C" void on_signal(int number) {
 }
 
 int main(int argc, char** argv) {
-  std::signal(SIGINT, on_signal);
-  std::signal(SIGTERM, on_signal);
+  for (int const number : {SIGINT, SIGTERM, SIGXCPU}) std::signal(number, on_signal);
+  // nohup has ignored it.
+  if (std::signal(SIGHUP, on_signal) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);  // so that a write fails, and the part of a file is removed
   return static_cast<int>(run({argv + 1, argv + argc}, stdout, stderr));
 }

@@ -13,12 +13,31 @@
 #include "index.hpp"
 #include "problem.hpp"
 #include "targets.hpp"
+#include "text.hpp"
 
 namespace st = lowp::safetensors;
 
 namespace {
+
 constexpr std::string_view before = "scalar.", after = ".scale";
+
+// A file of several can be asked for alone, and then is half a model.
+std::string note_on_name(std::string const& path) {
+  std::string_view name = std::string_view(path).substr(path.rfind('/') + 1);
+  name = name.substr(0, name.rfind('.'));
+  constexpr std::string_view places = "-00001-of-00002";
+  if (name.size() <= places.size()) return "";
+  name.remove_prefix(name.size() - places.size());
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    bool const is_digit = places[i] >= '0' && places[i] <= '9';
+    if (is_digit ? name[i] < '0' || name[i] > '9' : name[i] != places[i]) return "";
+  }
+  if (name.ends_with("-00001")) return "";
+  return fmt::format("{} has the name of one of several files: name their index for all of them",
+                     st::detail::shown_path(path));
 }
+
+}  // namespace
 
 std::string key_of_scale(std::string_view name) {
   return std::string(before).append(name).append(after);
@@ -31,15 +50,16 @@ std::string_view tensor_of_scale(std::string_view key) {
 }
 
 model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_with(".json")) {
-  if (is_sharded_)
+  if (is_sharded_) {
     open_shards();
-  else
+  } else {
     shards_.push_back(open_tensors(path_));
-
-  for (std::size_t i = 0; i < shards_.size(); ++i) {
-    for (st::tensor const& t : shards_[i]->tensors()) entries_.push_back({&t, i});
-    metadata_.insert(shards_[i]->metadata().begin(), shards_[i]->metadata().end());
+    for (st::tensor const& t : shards_[0]->tensors()) entries_.push_back({&t, 0});
+    is_sharded_ = shards_[0]->files().size() > 1;
+    if (!is_sharded_) note_ = note_on_name(path_);
   }
+  for (auto const& shard : shards_)
+    metadata_.insert(shard->metadata().begin(), shard->metadata().end());
   std::stable_sort(entries_.begin(), entries_.end(),
                    [](entry const& a, entry const& b) { return a.name() < b.name(); });
   auto const twice =
@@ -49,8 +69,23 @@ model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_
     throw problem(fmt::format("'{}': tensor {} is in '{}' and in '{}'", path_,
                               st::detail::shown(twice->name()), shards_[twice->shard]->path(),
                               shards_[std::next(twice)->shard]->path()));
+  leave_out();
   join_blocks();
   for (entry& each : entries_) read_scale(each);
+}
+
+// Says which tensors of the files are not the model's.
+void model::leave_out() {
+  std::set<std::string_view> names;
+  for (auto const& shard : shards_)
+    for (st::tensor const& t : shard->tensors())
+      if (find(t.name) == nullptr) names.insert(t.name);
+  if (names.empty()) return;
+  for (std::string_view const name : names) metadata_.erase(key_of_scale(name));
+  constexpr std::size_t most = 5;
+  note_ =
+      fmt::format("{} names not all tensors of its files: without {}",
+                  st::detail::shown_path(path_), shown_names({names.begin(), names.end()}, most));
 }
 
 void model::join_blocks() {
@@ -100,13 +135,16 @@ std::vector<part> model::entry::parts() const {
 void model::open_shards() {
   std::filesystem::path const folder = std::filesystem::path(path_).parent_path();
   std::map<std::string, std::size_t> numbers;
+  std::set<st::tensor const*> chosen;
   read_index(path_, [&](std::string const& tensor, std::string const& file) {
     auto const [place, is_new] = numbers.try_emplace(file, shards_.size());
     if (is_new) shards_.push_back(open_tensors((folder / file).string()));
     tensor_file const& shard = *shards_[place->second];
-    if (shard.find(tensor) == nullptr)
+    st::tensor const* const found = shard.find(tensor);
+    if (found == nullptr)
       throw problem(fmt::format("'{}': tensor {} is not in '{}'", path_, st::detail::shown(tensor),
                                 shard.path()));
+    if (chosen.insert(found).second) entries_.push_back({found, place->second});
   });
 }
 
@@ -143,8 +181,9 @@ bool model::has_file_at(std::string const& path) const {
   auto const is_at = [&](std::string const& other) {
     return std::filesystem::equivalent(path, other, not_there);
   };
-  return is_at(path_) ||
-         std::any_of(shards_.begin(), shards_.end(), [&](auto& f) { return is_at(f->path()); });
+  return is_at(path_) || std::any_of(shards_.begin(), shards_.end(), [&](auto& f) {
+           return std::ranges::any_of(f->files(), is_at);
+         });
 }
 
 void model::spare(std::string const& path) const {

@@ -45,8 +45,12 @@ class model {
   };
 
   /// @param path  of a safetensors or GGUF file, or of the index of a sharded model (*.json: an
-  ///              object whose "weight_map" has the file of each tensor, beside the index)
+  ///              object whose "weight_map" has the file of each tensor, beside the index). Tensors
+  ///              that an index does not name are left out
   explicit model(std::string path);
+
+  /// A line about what the model is without, or may be; empty if there is nothing to say.
+  [[nodiscard]] std::string const& note() const { return note_; }
 
   [[nodiscard]] std::string const& path() const { return path_; }
   /// Sorted by name: the same for one file and for its shards.
@@ -69,11 +73,12 @@ class model {
 
  private:
   void open_shards();
+  void leave_out();
   [[nodiscard]] bool has_file_at(std::string const& path) const;
   void read_scale(entry& of) const;
   void join_blocks();
 
-  std::string path_;
+  std::string path_, note_;
   bool is_sharded_ = false;
   std::vector<std::unique_ptr<tensor_file>> shards_;
   std::vector<entry> entries_;

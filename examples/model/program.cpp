@@ -3,7 +3,11 @@
 
 #include <fmt/core.h>
 
+#include <signal.h>
+#include <sys/types.h>
+
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <exception>
 #include <filesystem>
@@ -65,18 +69,40 @@ bool are_one_file(std::string const& a, std::string const& b) {
          fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
 }
 
-// Refuses a path that cannot be written, or would replace an input, before the work.
-void probe_report(std::string const& path, std::initializer_list<model const*> read) {
+void note(std::FILE* err, std::string const& text) {
+  if (!text.empty()) fmt::print(err, "lowp-model: note: {}\n", one_line(text));
+}
+
+// Refuses a path that cannot be written, before the work. Tells what killed runs have left there.
+void probe(std::string const& path, std::FILE* err) {
+  for (std::string const& part : lowp::atomic_file(path).parts_of_others()) {
+    std::error_code gone;
+    auto const bytes = std::filesystem::file_size(part, gone);
+    std::string_view process = std::string_view(part).substr(0, part.rfind('-'));
+    process.remove_prefix(process.rfind('-') + 1);
+    pid_t number = 0;
+    std::from_chars(process.data(), process.data() + process.size(), number);
+    bool const has_ended = number > 0 && ::kill(number, 0) != 0 && errno == ESRCH;
+    if (!gone)
+      note(err, fmt::format("'{}', {} bytes, is of process {}, which {}", part, bytes, process,
+                            has_ended ? "does not run here: remove it" : "runs"));
+  }
+}
+
+// The same, and refuses a path that would replace an input.
+void probe_report(std::string const& path, std::initializer_list<model const*> read,
+                  std::FILE* err) {
   if (path.empty() || path == standard_output) return;
   for (model const* const each : read) each->spare(path);
-  lowp::atomic_file const probe(path);
+  probe(path, err);
 }
 
 status run(audit_options const& o, std::FILE* out, std::FILE* err) {
   model const of(o.what.model);
+  note(err, of.note());
   if (!o.json.empty() && !o.html.empty() && are_one_file(o.json, o.html))
     throw problem(fmt::format("--json '{}' and --html '{}' are one file", o.json, o.html));
-  for (std::string const& path : {o.json, o.html}) probe_report(path, {&of});
+  for (std::string const& path : {o.json, o.html}) probe_report(path, {&of}, err);
   audit a;
   {
     progress bar(err, "audit");
@@ -96,6 +122,11 @@ status run(audit_options const& o, std::FILE* out, std::FILE* err) {
 
 status run(convert_options const& o, std::FILE* out, std::FILE* err) {
   model const from(o.what.model);
+  note(err, from.note());
+  // A single file may be replaced by itself in another format; a file of several would leave a
+  // model in pieces.
+  if (from.is_sharded()) from.spare(o.out);
+  probe(o.out, err);
   conversion_report report;
   {
     progress bar(err, "convert");
@@ -110,7 +141,8 @@ status run(convert_options const& o, std::FILE* out, std::FILE* err) {
 
 status run(diff_options const& o, std::FILE* out, std::FILE* err) {
   model const a(o.a), b(o.b);
-  probe_report(o.json, {&a, &b});
+  for (model const* const each : {&a, &b}) note(err, each->note());
+  probe_report(o.json, {&a, &b}, err);
   difference d;
   {
     progress bar(err, "diff");

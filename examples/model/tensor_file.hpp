@@ -20,6 +20,8 @@ class tensor_file {
   virtual ~tensor_file() = default;
 
   [[nodiscard]] virtual std::string const& path() const = 0;
+  /// Returns the paths of all files: one, or those of a split model.
+  [[nodiscard]] virtual std::vector<std::string> files() const { return {path()}; }
   /// Returns the tensors in the order of their data.
   [[nodiscard]] virtual std::vector<tensor> const& tensors() const = 0;
   /// Returns null if no tensor has that name.
@@ -29,5 +31,9 @@ class tensor_file {
   virtual void read_bytes(tensor const& t, std::uint64_t first, std::span<std::byte> out) const = 0;
 };
 
-/// Opens a safetensors file, or a GGUF file if it begins with these letters.
+/// Opens a safetensors file, or a GGUF file if it begins with these letters. Of a split GGUF model,
+/// it opens all files.
 std::unique_ptr<tensor_file> open_tensors(std::string const& path);
+
+/// @throws problem  `path` is a folder, or a file that Git LFS has not fetched
+void check_is_file(std::string const& path);

@@ -271,7 +271,7 @@ TEST_F(blocks, of_ggml_that_do_not_fit_are_refused) {
           "general.alignment is '24', not a power of two"));
   EXPECT_TRUE(has(
       refused(gguf_text().start(0, 1).name("general.alignment").number(8u).name("32 bytes").text),
-      "general.alignment is '32 bytes', not a power of two"));
+      "value 'general.alignment' has type 8, not an integer's"));
   EXPECT_TRUE(has(refused(gguf_text()
                               .start(0, 2)
                               .name("general.alignment")

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,10 +46,22 @@ class gguf_text {
   std::string text;
 };
 
+// The place of a file in a model of several, as llama.cpp writes it.
+struct gguf_place {
+  std::uint16_t number, count;
+  std::int32_t tensors;
+};
+
 // The tensors, after metadata of each kind.
-inline std::string gguf_of(std::vector<gguf_tensor> const& tensors) {
+inline std::string gguf_of(std::vector<gguf_tensor> const& tensors,
+                           std::optional<gguf_place> const& place = {}) {
   gguf_text file;
-  file.start(tensors.size(), 4);
+  file.start(tensors.size(), place ? 7 : 4);
+  if (place) {
+    file.name("split.no").number(2u).number(place->number);
+    file.name("split.count").number(2u).number(place->count);
+    file.name("split.tensors.count").number(5u).number(place->tensors);
+  }
   file.name("general.architecture").number(8u).name("llama");
   file.name("general.alignment").number(4u).number(64u);
   file.name("tokenizer.tokens").number(9u).number(8u).number<std::uint64_t>(2).name("a").name("b");

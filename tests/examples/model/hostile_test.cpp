@@ -142,11 +142,9 @@ TEST_F(hostile, indexes_get_one_clear_line) {
   EXPECT_TRUE(has(said_of(R"({"weight_map": {"v": "good.safetensors"}})"),
                   "tensor 'v' is not in '" + good + "'"));
   write(folder.file("other"), {of("v", std::vector<float>{1}), of("w", std::vector<float>{1})});
-  EXPECT_TRUE(has(said_of(R"({"weight_map": {"v": "other", "w": "good.safetensors"}})"),
-                  "tensor 'w' is in '"));
-  std::filesystem::create_directory(folder.file("folder.json"));
   EXPECT_TRUE(
-      has(refusal({"audit", folder.file("folder.json"), "--to", "float16"}), "no regular file"));
+      has(said_of(R"({"weight_map": {"v": "other", "w": "good.safetensors", "w": "other"}})"),
+          "tensor 'w' is in '"));
 }
 
 bool is_plain(std::string const& text) {

@@ -61,14 +61,41 @@ endif()
 
 # Two gigabytes of zeros take longer than it takes to stop.
 file_of(large 120 536870912 2147483648 "")
-execute_process(
-  COMMAND sh -c "truncate -s $((8 + 0120 + 2147483648)) large && { ${program} convert large out --to float16 & } &&
-                 child=$! && sleep 0.3 && kill -INT $child ; wait $child"
-  WORKING_DIRECTORY ${SCRATCH} RESULT_VARIABLE status ERROR_VARIABLE err)
+execute_process(COMMAND sh -c "truncate -s $((8 + 0120 + 2147483648)) large" WORKING_DIRECTORY ${SCRATCH})
+# stopped(KILLS STATUS ERROR): the shell's commands KILLS end $child.
+function(stopped kills wanted text)
+  execute_process(
+    COMMAND sh -c "{ ${program} convert large out --to float16 & } && child=$! && sleep 0.3 && ${kills} ; wait $child"
+    WORKING_DIRECTORY ${SCRATCH} RESULT_VARIABLE status ERROR_VARIABLE err)
+  if(NOT status EQUAL wanted OR NOT err MATCHES "^${text}$")
+    message(SEND_ERROR "${kills}: ${status}\n${err}")
+  endif()
+endfunction()
+foreach(signal INT TERM HUP XCPU)
+  stopped("kill -${signal} $child" 130 "lowp-model: interrupted\n")
+endforeach()
+# nohup keeps it from a hangup, and a limit of the size of a file from no more than its work.
+execute_process(COMMAND sh -c "trap '' HUP && { ${program} convert large out --to float16 & } && child=$! &&
+                               sleep 0.3 && kill -HUP $child && sleep 0.2 && kill -INT $child && wait $child"
+                WORKING_DIRECTORY ${SCRATCH} RESULT_VARIABLE status ERROR_VARIABLE err)
 if(NOT status EQUAL 130 OR NOT err STREQUAL "lowp-model: interrupted\n")
-  message(SEND_ERROR "interrupted: ${status}\n${err}")
+  message(SEND_ERROR "a hangup under nohup: ${status}\n${err}")
 endif()
-file(REMOVE ${SCRATCH}/large)
+execute_process(COMMAND sh -c "ulimit -f 64 && ${program} convert large out --to float16"
+                WORKING_DIRECTORY ${SCRATCH} RESULT_VARIABLE status ERROR_VARIABLE err)
+if(NOT status EQUAL 2 OR NOT err STREQUAL "lowp-model: cannot write 'out': File too large\n")
+  message(SEND_ERROR "a limit of the file's size: ${status}\n${err}")
+endif()
+file(GLOB left RELATIVE ${SCRATCH} ${SCRATCH}/*)
+if(NOT left STREQUAL "large;model;out")
+  message(SEND_ERROR "there is ${left}")
+endif()
+# The next one names the remains of a killed one.
+stopped("kill -KILL $child" 137 ".*")
+stopped("kill -INT $child" 130
+        "lowp-model: note: 'out.part-[0-9]+-0', [0-9]+ bytes, is of process [0-9]+, which does not run here: remove it\nlowp-model: interrupted\n")
+file(GLOB left ${SCRATCH}/out.part-*)
+file(REMOVE ${SCRATCH}/large ${left})
 file(GLOB left RELATIVE ${SCRATCH} ${SCRATCH}/*)
 if(NOT left STREQUAL "model;out")
   message(SEND_ERROR "there is ${left}")
