@@ -166,7 +166,7 @@ TEST_F(device_pieces, derivatives) {
                                               .reduction = lowp::loss_reduction::summed};
     std::vector<float> want_losses(rows);
     device_range<float> const losses(want_losses);
-    // As on the processor, braces name no type.
+    // Braces name no type, as on the processor.
     expect(
         "cross_entropy",
         [&](auto& dx) { lowp::cross_entropy(x, labels, columns, options, want_losses, dx); },

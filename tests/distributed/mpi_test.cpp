@@ -27,8 +27,8 @@ using lowp::float8_e5m2;
 using lowp::shard;
 namespace mpi = lowp::mpi;
 
-// The words with which mpi::error refuses a call. MPI itself would end the job: it still has the
-// error handler that it begins with.
+// Returns the words of mpi::error. MPI itself would end the job: it still has its first error
+// handler.
 template <class Call>
 std::string error_of(Call const& call) {
   try {

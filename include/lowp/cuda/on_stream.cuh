@@ -106,15 +106,15 @@ struct options_of {
   };
 };
 template <class Operation>
-  requires requires { typename Operation::options; }
+  requires requires { typename Operation::options_type; }
 struct options_of<Operation> {
-  using type = typename Operation::options;
+  using type = typename Operation::options_type;
 };
 
 /// An operation on a stream, as a function object. It throws, or returns a status.
 template <template <class> class Operation, bool Throws>
 class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type {
-  using options = typename options_of<Operation<on_grid<gpu_grid>>>::type;
+  using options_type = typename options_of<Operation<on_grid<gpu_grid>>>::type;
 
  public:
   using call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::operator();
@@ -128,10 +128,10 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
   /// The same call with options in braces, which name no type.
   template <class A, class B, class C, class... Rest>
     requires std::invocable<Operation<on_grid<gpu_grid>> const&, argument_t<A>, argument_t<B>,
-                            argument_t<C>, options const&, argument_t<Rest>...>
-  auto operator()(cudaStream_t stream, A&& a, B&& b, C&& c, options const& o,
+                            argument_t<C>, options_type const&, argument_t<Rest>...>
+  auto operator()(cudaStream_t stream, A&& a, B&& b, C&& c, options_type const& options,
                   Rest&&... rest) const {
-    return run(stream, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), o,
+    return run(stream, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), options,
                std::forward<Rest>(rest)...);
   }
 

@@ -183,7 +183,7 @@ struct cross_entropy_rows {
 ///                                overlap in another way
 template <class Executor>
 struct cross_entropy_operation : operation<Executor> {
-  using options = cross_entropy_options;
+  using options_type = cross_entropy_options;
   using calls =
       call<needs_row_input<names::logits>, needs<names::labels, not_a_range_of_int64_or_int32>,
            needs_number<names::columns>, needs<names::options, not_cross_entropy_options>,

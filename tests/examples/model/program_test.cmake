@@ -74,7 +74,7 @@ endfunction()
 foreach(signal INT TERM HUP XCPU)
   stopped("kill -${signal} $child" 130 "lowp-model: interrupted\n")
 endforeach()
-# nohup keeps it from a hangup, and a limit of the size of a file from no more than its work.
+# After nohup, a hangup ends nothing. A limit of a file's size ends the work, not the process.
 execute_process(COMMAND sh -c "trap '' HUP && { ${program} convert large out --to float16 & } && child=$! &&
                                sleep 0.3 && kill -HUP $child && sleep 0.2 && kill -INT $child && wait $child"
                 WORKING_DIRECTORY ${SCRATCH} RESULT_VARIABLE status ERROR_VARIABLE err)

@@ -67,7 +67,7 @@ TEST_F(shards, of_gguf_are_the_whole_model_from_each) {
                       "is a part of"));
     }
   }
-  // Of a link, its own name counts.
+  // The name of a link counts, not that of its file.
   fs::create_directory(folder.file("links"));
   for (int i = 0; i < 3; ++i) {
     std::string const blob = "blob" + std::to_string(i);
