@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "support/nearly_equal_rows.hpp"
 #include "support/row_support.hpp"
 #include "support/strided.hpp"
 
@@ -662,6 +663,20 @@ void check_norm(norm_case<T> const& c, std::vector<Out> const& dx, bool has_mean
   }
 }
 
+// Both norms of the rows of a case, whose statistics are then those of the last one.
+template <class Out, class In>
+void expect_norms(norm_case<In>& c, float eps, bool is_huge = false) {
+  std::vector<In> y(c.x.size());
+  std::vector<Out> dx(c.x.size());
+  lowp::rms_norm(c.x, c.weight, y, c.columns, eps, c.reciprocal);
+  lowp::rms_norm_backward(c.x, c.weight, c.dy, c.reciprocal, dx, c.dweight, c.columns);
+  if (std::isfinite(c.reciprocal[0])) check_norm(c, dx, false, is_huge);
+  lowp::layer_norm(c.x, c.weight, c.bias, y, c.columns, eps, c.mean, c.reciprocal);
+  lowp::layer_norm_backward(c.x, c.weight, c.dy, c.mean, c.reciprocal, dx, c.dweight, c.dbias,
+                            c.columns);
+  if (std::isfinite(c.reciprocal[0])) check_norm(c, dx, true, is_huge);
+}
+
 TYPED_TEST(backward, norms) {
   using In = typename TypeParam::in;
   using Out = typename TypeParam::out;
@@ -670,17 +685,87 @@ TYPED_TEST(backward, norms) {
       if (rows * columns > 60000) continue;
       bool const is_huge = rows == 8;
       norm_case<In> c(rows, columns, is_huge);
-      std::vector<In> y(c.x.size());
-      std::vector<Out> dx(c.x.size());
-      lowp::rms_norm(c.x, c.weight, y, columns, 1e-6f, c.reciprocal);
-      lowp::rms_norm_backward(c.x, c.weight, c.dy, c.reciprocal, dx, c.dweight, columns);
-      check_norm(c, dx, false, is_huge);
-      lowp::layer_norm(c.x, c.weight, c.bias, y, columns, 1e-6f, c.mean, c.reciprocal);
-      lowp::layer_norm_backward(c.x, c.weight, c.dy, c.mean, c.reciprocal, dx, c.dweight, c.dbias,
-                                columns);
-      check_norm(c, dx, true, is_huge);
+      expect_norms<Out>(c, 1e-6f, is_huge);
       if (this->HasFatalFailure()) return;
     }
+}
+
+// Derivatives of equal elements with eps 0 are NaN: the formula has infinity times 0.
+template <class In, class Out>
+void expect_norms_of_nearly_equal_elements() {
+  auto const check = [](nearly_equal_row<In> const& row, float eps) {
+    if (testing::Test::HasFatalFailure()) return;
+    SCOPED_TRACE(testing::Message()
+                 << row.x.size() << " columns about " << row.base << ", eps " << eps);
+    norm_case<In> c(1, row.x.size());
+    c.x = row.x;
+    expect_norms<Out>(c, eps);
+    ASSERT_TRUE(eps != 0 || row.deviation() != 0 ||
+                (std::isinf(c.reciprocal[0]) && float_bits(c.dweight[0]) == 0x7fc00000U));
+  };
+  over_nearly_equal_rows<In>(check, 16);
+}
+TYPED_TEST(backward, norms_of_nearly_equal_elements) {
+  expect_norms_of_nearly_equal_elements<typename TypeParam::in, typename TypeParam::out>();
+}
+#ifndef LOWP_TEST_SOME
+TEST(backward_norms, of_nearly_equal_bfloat16) {
+  expect_norms_of_nearly_equal_elements<lowp::bfloat16, float>();
+}
+#endif
+
+// The distance from the mean may be twice the largest float.
+TYPED_TEST(backward, norms_of_elements_as_far_apart_as_it_gets) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  In const most = std::numeric_limits<In>::max();
+  for (std::size_t const columns : {2U, 3U, 16U, 129U, 1000U, 8200U}) {
+    norm_case<In> c(1, columns);
+    std::fill(c.x.begin(), c.x.end(), most);
+    c.x[columns / 2] = -most;
+    expect_norms<Out>(c, 1e-6f);
+    if (this->HasFatalFailure()) return;
+  }
+}
+
+// NaN reaches its row and the sums of its column, always the canonical one.
+TEST(backward_norms, of_any_nan_are_canonical) {
+  constexpr std::size_t rows = 18;
+  float const with_payload = float_of(0xffc12345);
+  for (std::size_t const columns : {1U, 5U, 40U, 129U, 300U}) {
+    std::vector<float> const x(rows * columns, 1.0f);
+    std::vector<float> const weight(columns, 1.0f);
+    std::vector<float> const mean(rows, 0.5f);
+    std::vector<float> dy = x;
+    std::size_t const at = columns / 2;
+    dy[17 * columns + at] = with_payload;
+    std::vector<float> dx(x.size());
+    std::vector<float> dweight(columns);
+    std::vector<float> dbias(columns);
+    auto const expect_nan_at = [&](std::vector<float> const& sums) {
+      for (std::size_t i = 0; i < columns; ++i)
+        if (i == at) {
+          ASSERT_TRUE(has_bits(sums[i], 0x7fc00000U, columns));
+        } else {
+          ASSERT_TRUE(std::isfinite(sums[i])) << i << " of " << columns;
+        }
+    };
+    auto const expect_nan_in_last_row = [&] {
+      for (std::size_t i = 0; i < dx.size(); ++i)
+        if (i / columns == 17) {
+          ASSERT_TRUE(has_bits(dx[i], 0x7fc00000U, columns));
+        } else {
+          ASSERT_TRUE(std::isfinite(dx[i])) << i << " of " << columns;
+        }
+    };
+    lowp::layer_norm_backward(x, weight, dy, mean, mean, dx, dweight, dbias, columns);
+    expect_nan_at(dweight);
+    expect_nan_at(dbias);
+    expect_nan_in_last_row();
+    lowp::rms_norm_backward(x, weight, dy, mean, dx, dweight, columns);
+    expect_nan_at(dweight);
+    expect_nan_in_last_row();
+  }
 }
 
 TYPED_TEST(backward, norms_lie_anywhere) {

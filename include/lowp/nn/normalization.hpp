@@ -10,7 +10,8 @@
 namespace lowp::detail {
 
 /// A row is folded again with a coarse scale if a sum is not finite or squares may have vanished.
-/// After a scale for large elements, a last turn has a fine one: the variance is about 1.
+/// After a scale for large elements, a last turn has a fine one: the variance is about 1. If all
+/// elements are equal, it has none.
 struct norm_rows {
   float eps, columns;
 
@@ -24,6 +25,7 @@ struct norm_rows {
   template <class F>
   struct state {
     turn number = turn::first;
+    std::uint8_t corrections = 0;
     F scale = lanes::broadcast<F>(1), mean, rest, factor;
   };
 
@@ -55,7 +57,8 @@ struct norm_rows {
     if (!is_finite(variance)) {
       if (scale_down(s)) return true;
     } else if (s.number == turn::coarse) {
-      s.scale = fine_scale(s.scale, variance);
+      bool const is_constant = !lanes::any(lanes::mask_not(lanes::is_zero(summed)));
+      s.scale = is_constant ? lanes::broadcast<F>(1) : fine_scale(s.scale, variance);
       s.number = turn::last;
       return true;
     } else if (s.number == turn::first && may_vanish && lanes::bits(eps) < low_eps &&
@@ -73,7 +76,8 @@ struct norm_rows {
   template <class F>
   LOWP_FN F scaled_eps(F const& scale) const {
     using U = lanes::word<F>;
-    U const least = lanes::broadcast<U>(lanes::bits(eps) == 0 ? 0 : 1u << 23);
+    constexpr std::uint32_t least_normal = 1u << 23;
+    U const least = lanes::broadcast<U>(lanes::min(lanes::bits(eps), least_normal));
     F const product = lanes::mul(lanes::mul(lanes::broadcast<F>(eps), scale), scale);
     return lanes::from_bits<F>(lanes::hidden(lanes::max(lanes::bits(product), least)));
   }
@@ -125,6 +129,11 @@ struct layer_norm_rows : norm_rows {
     using U = lanes::word<F>;
     s.rest = lanes::div(total.first, lanes::broadcast<F>(columns));
     F const squares = lanes::fma(lanes::negative(s.rest), total.first, total.second);
+    if (is_finite(squares) && s.corrections < most_corrections && cancels(squares, total.second)) {
+      s.mean = lanes::add(s.mean, s.rest);
+      ++s.corrections;
+      return true;
+    }
     // Rounding may leave less than nothing.
     auto const is_less = lanes::mask_and(
         lanes::greater(lanes::broadcast<U>(0), lanes::bits(squares)), lanes::is_finite(squares));
@@ -135,7 +144,8 @@ struct layer_norm_rows : norm_rows {
     if (!take_squares(s, lanes::select(is_less, lanes::broadcast<F>(0), squares), total.second,
                       may_vanish))
       return false;
-    s.mean = lanes::mul(lanes::div(s.mean, scale), s.scale);
+    // The mean of equal elements, rounded, may exceed the largest float without the scale.
+    s.mean = lanes::mul(s.mean, lanes::div(s.scale, scale));
     return true;
   }
   LOWP_FN auto statistic(fold::number<0>, auto const& s) const {
@@ -145,6 +155,18 @@ struct layer_norm_rows : norm_rows {
   LOWP_FN auto result(auto const& s, auto const& value, auto const& weight,
                       auto const& bias) const {
     return lanes::fma(lanes::mul(lanes::sub(value, s.rest), s.factor), weight, bias);
+  }
+
+ private:
+  /// Two leave half an ulp of the mean and little more, even of 2^23 columns.
+  static constexpr std::uint8_t most_corrections = 2;
+
+  /// Returns true if the correction takes more than half of the sum of squares. Around a mean that
+  /// is a float next to the exact one, it never does.
+  template <class F>
+  LOWP_FN static bool cancels(F const& squares, F const& summed) {
+    F const surplus = lanes::sub(summed, lanes::add(squares, squares));
+    return lanes::any(lanes::greater(lanes::bits(surplus), lanes::broadcast<lanes::word<F>>(0)));
   }
 };
 
@@ -194,20 +216,21 @@ struct rms_norm_operation : operation<Executor> {
 ///
 /// Before it is rounded to the format of `out`, a result is within
 ///
-///     2^-24 ((n / 256 + 16) (1 + |y|) |weight| + |bias|)
-///       + 2^-45 (n / 256 + 9)^2 |weight| largest / root + 2^-150
+///     2^-24 ((n / 256 + 16) (1 + |y|) (1 + 2 q) |weight| + |bias|) + 2^-150
 ///
-/// of the exact one. n is columns, and root is sqrt(variance + eps). largest is the row's greatest
-/// magnitude, and y is the factor of the weight. NaN, and zeros with eps 0, give the results of
-/// rms_norm. Infinity makes a row NaN.
+/// of the exact one, for n columns, at most 2^23. y is the factor of the weight, and q is the
+/// smaller of 1 and c largest / root. There c = 2^-24 (n / 256 + 12), largest is the row's greatest
+/// magnitude, and root is sqrt(variance + eps).
+///
+/// A row of equal elements is the bias, or NaN with eps 0. NaN or infinity makes a row NaN.
 ///
 /// `mean` gets the m and `reciprocal_deviation` the 1 / root of a row, for elements without scale.
-/// d is the row's standard deviation, and c = 2^-24 (n / 256 + 12). The mean is within
+/// If d is the row's standard deviation, the mean is within
 ///
 ///     2^-24 |m| + c d + c^2 largest + 2^-149 (1 + sqrt(eps))
 ///
-/// of m. 1 / root is within c (1 + (c largest / root)^2) of itself, if that is below 1/2. 2^-150 is
-/// added if it is subnormal.
+/// of m. 1 / root is within c (1 + 2 q) of itself, and 2^-150 if it is subnormal. Beyond the
+/// largest float it is infinite.
 ///
 /// @param in, out, columns, eps       as for rms_norm
 /// @param weight, bias                `columns` elements each

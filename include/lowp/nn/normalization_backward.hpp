@@ -22,21 +22,24 @@ struct norm_backward_rows {
   using folds =
       std::tuple<std::conditional_t<HasMean, fold::both<fold::sum, fold::sum>, fold::sum>>;
   static constexpr bool uses_scores = true;
-  static constexpr float tiny = 0x1p-64f, large = 0x1p64f, most = 0x1p125f;
+  static constexpr float tiny = 0x1p-64f, large = 0x1p64f, most = 0x1p125f, wide = 0x1p-100f;
 
   float const *means, *reciprocals;
   float columns;
 
   template <class F>
   struct state {
-    bool is_scaled = false;
+    bool is_scaled = false, is_wide = false;
     F mean, reciprocal, mean_product, mean_gradient;
   };
 
   template <class F>
   LOWP_FN void start(state<F>& s, std::size_t row) const {
     s.reciprocal = lanes::broadcast<F>(reciprocals[row]);
-    if constexpr (HasMean) s.mean = lanes::broadcast<F>(means[row]);
+    if constexpr (HasMean) {
+      s.mean = lanes::broadcast<F>(means[row]);
+      s.is_wide = lanes::greater(lanes::bits(wide), lanes::magnitude(reciprocals[row]));
+    }
   }
   template <class F>
   LOWP_FN auto value(fold::number<0>, state<F> const& s, F const& x, F const& dy,
@@ -85,11 +88,17 @@ struct norm_backward_rows {
     if (s.is_scaled || !lanes::any(lanes::greater(total, limit))) return false;
     return s.is_scaled = true;
   }
-  LOWP_FN static auto normal(auto const& s, auto const& x) {
-    if constexpr (HasMean)
-      return lanes::mul(lanes::sub(x, s.mean), s.reciprocal);
-    else
+  template <class F>
+  LOWP_FN static F normal(state<F> const& s, F const& x) {
+    if constexpr (!HasMean) {
       return lanes::mul(x, s.reciprocal);
+    } else {
+      if (!s.is_wide) return lanes::mul(lanes::sub(x, s.mean), s.reciprocal);
+      // The difference of two floats may be twice the largest one.
+      F const quarter = lanes::broadcast<F>(0.25f);
+      F const distance = lanes::sub(lanes::mul(x, quarter), lanes::mul(s.mean, quarter));
+      return lanes::mul(distance, lanes::mul(s.reciprocal, lanes::broadcast<F>(4)));
+    }
   }
   template <class F>
   LOWP_FN static F gradient(state<F> const& s, F const& dy, F const& weight) {
@@ -153,6 +162,7 @@ struct rms_norm_backward_operation : operation<Executor> {
 ///     dbias      sum over all rows of dy, for each column
 ///
 /// They are as those of rms_norm_backward, with mean of |g| added to R. For dbias, dy * y is dy.
+/// They are those of a mean that is a float: its rounding moves y by up to 2^-24 |mean| r.
 ///
 /// @param mean, reciprocal_deviation  floats, one for each row, as layer_norm returns them
 /// @param dweight, dbias              `columns` floats each, which are overwritten

@@ -21,45 +21,13 @@ namespace lowp::cuda {
 template <class Scores>
 inline constexpr int chunks_at_once = tuning::row_chunks(Scores::bytes_read);
 
-template <class Call, class Thread>
-class row_runner;
-
-/// A simd::row_call for the threads of a grid.
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
           class Statistics>
-struct row_kernel_call {
-  static constexpr bool has_visible =
-      requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
-  static constexpr unsigned least_blocks = tuning::least_row_blocks(
-      Scores::size, static_cast<int>(Columns::indices::size()), has_visible);
-  static constexpr unsigned team_threads = TeamThreads;
-  static constexpr bool is_collective = true;
-
-  Operation operation;
-  std::uint64_t rows;
-  std::uint32_t columns;  ///< at most most_columns: see row_plan.hpp
-  row_operand<To> to;
-  Scores scores;
-  Columns per_column;
-  Statistics statistics;
-  int width;  ///< widest permitted accesses
-  /// True if shared memory has a whole row; else it has as much as a team takes at a time.
-  bool is_cached;
-  /// The floats of shared memory for each operand of a row, in units of fold::sums. Their number is
-  /// a multiple of what a team takes at a time.
-  std::uint32_t room;
-  std::uint32_t dynamic_bytes;
-  struct {
-    std::uint64_t tiles;
-  } table;  // the blocks that have work
-
-  template <class Thread>
-  LOWP_FN void run(Thread const& thread) const {
-    row_runner<row_kernel_call, Thread>(*this, thread).run();
-  }
-};
+struct row_kernel_call;
 
 /// The work of a team: its rows, one after another.
+template <class Call, class Thread>
+class row_runner;
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
           class Statistics, class Thread>
 class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics>, Thread> {
@@ -129,8 +97,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       else
         read_chunks(first, left, place_of(offset), from, folded, s);
     }
-    if constexpr (folds_chunks)
-      return detail::takes_total_again(call_.operation, fold::number<0>{}, s, folded.total(team_));
+    if constexpr (folds_chunks) return takes_total_again<0>(r, s, folded);
     team_.barrier();
     return true;
   }
@@ -184,7 +151,22 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       else
         fold_own<K>(s, place_of(offset), left, folded);
     }
-    return detail::takes_total_again(call_.operation, fold::number<K>{}, s, folded.total(team_));
+    return takes_total_again<K>(r, s, folded);
+  }
+  /// Returns true if fold K needs another turn. In shared memory, the values of the last fold have
+  /// replaced the scores, so it reads these once more.
+  template <int K>
+  LOWP_FN bool takes_total_again(std::uint64_t r, state& s, auto& folded) {
+    if (!detail::takes_total_again(call_.operation, fold::number<K>{}, s, folded.total(team_)))
+      return false;
+    if constexpr (K == last_fold && !uses_scores)
+      if (is_cached()) {
+        row_accessors<Scores, hardware, 1> const from(call_.scores, r);
+        for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
+             first += stride, offset += stride)
+          read_own(from, first, static_cast<int>(end_ - first), offset);
+      }
+    return true;
   }
   /// Folds a thread's own elements. If `left` is a constant, this has no branch.
   template <int K, class Folded>

@@ -15,6 +15,41 @@
 
 namespace lowp::cuda {
 
+/// A simd::row_call for the threads of a grid.
+template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
+          class Statistics>
+struct row_kernel_call {
+  static constexpr bool has_visible =
+      requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
+  static constexpr unsigned least_blocks = tuning::least_row_blocks(
+      Scores::size, static_cast<int>(Columns::indices::size()), has_visible);
+  static constexpr unsigned team_threads = TeamThreads;
+  static constexpr bool is_collective = true;
+
+  Operation operation;
+  std::uint64_t rows;
+  std::uint32_t columns;  ///< at most most_columns: see row_plan.hpp
+  row_operand<To> to;
+  Scores scores;
+  Columns per_column;
+  Statistics statistics;
+  int width;  ///< widest permitted accesses
+  /// True if shared memory has a whole row; else it has as much as a team takes at a time.
+  bool is_cached;
+  /// The floats of shared memory for each operand of a row, in units of fold::sums. Their number is
+  /// a multiple of what a team takes at a time.
+  std::uint32_t room;
+  std::uint32_t dynamic_bytes;
+  struct {
+    std::uint64_t tiles;
+  } table;  // the blocks that have work
+
+  template <class Thread>
+  LOWP_FN void run(Thread const& thread) const {
+    row_runner<row_kernel_call, Thread>(*this, thread).run();
+  }
+};
+
 /// The most columns, and the largest stride: no thread's next column exceeds 32 bits.
 inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
