@@ -163,7 +163,7 @@ FAULTS = [
     ("train/stall_estimate.hpp", "1 + 1023 / n", "1", "train/advice"),
     ("train/stall_estimate.hpp", "if (!(asked.direction > 0)) return;", "", "train/advice"),
     ("train/stall_estimate.hpp", "lost_ / asked_", "lost", "train/advice"),
-    ("train/stall_estimate.hpp", "-update(i)", "update(i)", "train/advice"),
+    ("train/stall_estimate.hpp", "-update(place)", "update(place)", "train/advice"),
     ("train/advice.hpp", "if (against.empty() || result.choice == kept_as::fp32) break;", "if (result.choice == kept_as::fp32) break;", "train/advice"),
     ("train/advice.hpp", "against.size() >= result.decided_by.size()", "against.size() > result.decided_by.size()", "train/advice"),
     ("train/advice.hpp", "refuse_if(check_update(each, not_negative));", "refuse_if(check_update(each, above_zero));", "train/advice"),

@@ -49,7 +49,7 @@ class request_sizes {
   }
   [[nodiscard]] request const& operator[](std::uint64_t index) const {
     std::uint64_t const turn = index * 0x9E3779B9 & 0xffffffff;  // steps of the golden ratio
-    return requests_[turn * requests_.size() >> 32];
+    return requests_[static_cast<std::size_t>(turn * requests_.size() >> 32)];
   }
   [[nodiscard]] float mean() const { return mean_; }
   /// Returns how often n elements are counted, so that all sizes occur among few elements.
@@ -113,16 +113,19 @@ void count_thresholds(std::span<float const> p, request_sizes const& sizes, std:
   std::vector<float> least(p.size()), u(p.size());
   for (toward const direction : {toward::plus_infinity, toward::minus_infinity}) {
     bool const is_up = direction == toward::plus_infinity;
-    auto const asked = [&](std::size_t i) -> auto& { return sizes[2 * (first + i) + is_up]; };
+    auto const asked = [&](std::size_t place) -> auto& {
+      return sizes[2 * (first + place) + (is_up ? 1 : 0)];
+    };
     least_updates<Way>(p, direction, least, scale);
     for (std::size_t i = 0; i < p.size(); ++i) counts.add(least[i], asked(i));
     if constexpr (facts_of(Way).is_stochastic) {
       auto layout = layout_of_way<Way>(scale);
       auto const draw = [&](auto const& update) {
-        for (std::size_t i = 0; i < p.size(); ++i) u[i] = is_up ? update(i) : -update(i);
+        for (std::size_t place = 0; place < p.size(); ++place)
+          u[place] = is_up ? update(place) : -update(place);
         transform(draws_that_move<decltype(layout)>{layout}, nearest_even{}, least, p, u);
       };
-      draw([&](std::size_t i) { return asked(i).update; });
+      draw([&](std::size_t place) { return asked(place).update; });
       for (std::size_t i = 0; i < p.size(); ++i)
         if (asked(i).direction > 0) counts.add_draws(least[i]);
       draw([&](std::size_t) { return sizes.mean(); });

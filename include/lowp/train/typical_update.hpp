@@ -176,10 +176,11 @@ void update_of(sgd const& optimizer) = delete;
 /// @throws std::invalid_argument  lr is not above 0, or the report requested nothing
 template <optimizer Optimizer>
 LOWP_HOST_FN typical_update update_of(Optimizer const& optimizer, update_report const& report) {
-  using detail::above_zero;
-  double const requested = report.requested.value();
+  // A double, because nvcc breaks a list in which only some entries depend on the optimizer.
+  double const lr = optimizer.lr, requested = report.requested.value();
   detail::refuse_if(detail::check_numbers(
-      "update_of: ", {{"lr", optimizer.lr, above_zero}, {"requested", requested, above_zero}}));
+      "update_of: ",
+      {{"lr", lr, detail::above_zero}, {"requested", requested, detail::above_zero}}));
   detail::default_environment const environment;
   typical_update update{.lr = optimizer.lr,
                         .direction = detail::mean_direction(report, optimizer.lr)};

@@ -74,19 +74,19 @@ void refuse_if_lost(std::span<float const> v) {
 template <class Optimizer, class P, class G, class... M>
 typical_update update_of_step(Optimizer const& optimizer, std::uint64_t step, P& p, G& g,
                               M&... moments) {
-  constexpr int slots = sizeof...(M);
-  if constexpr (slots > 0 && Optimizer::least_moments == 0)
+  constexpr int count = sizeof...(M);
+  if constexpr (count > 0 && Optimizer::least_moments == 0)
     if (!optimizer.uses_moments()) return update_of_step(optimizer, step, p, g);
   refuse_if(check_numbers("update_of: ", {{"lr", optimizer.lr, above_zero}}));
   std::vector<float> out(read("p", p).size());
   auto const ask = [&]<bool IsMoment, std::size_t... K>(std::index_sequence<K...>,
                                                         std::bool_constant<IsMoment>) {
     run(simd::this_thread{}, "update_of",
-        make_request<IsMoment, Optimizer>{{optimizer, step}, slots}, no_report, write("u", out),
+        make_request<IsMoment, Optimizer>{{optimizer, step}, count}, no_report, write("u", out),
         read("p", p), read("g", g), read(Optimizer::moments[K], moments)...);
   };
   using slot_numbers = std::index_sequence_for<M...>;
-  if constexpr (slots == 2) {
+  if constexpr (count == 2) {
     using V = std::tuple_element_t<1, std::tuple<M...>>;
     if constexpr (!holds_squares<V>) {
       ask(slot_numbers{}, std::true_type{});
