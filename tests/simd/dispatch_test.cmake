@@ -69,3 +69,59 @@ execute_process(COMMAND ${SCRATCH}/early OUTPUT_VARIABLE out COMMAND_ERROR_IS_FA
 if(NOT out STREQUAL best)
   message(SEND_ERROR "asked early: ${out}, later: ${best}")
 endif()
+
+# A unit has no backend below its flags, and under a sanitizer that one alone; LOWP_ALL_BACKENDS brings all.
+# expect_unit(FLAGS COMPILED LEFT_OUT): the kernels in the object, and what LOWP_ISA may say.
+find_program(nm nm)
+function(expect_unit flags compiled left_out)
+  execute_process(
+    COMMAND ${CXX} -std=c++20 -O1 ${warnings} ${flags} -I${ROOT}/include ${CMAKE_CURRENT_LIST_DIR}/flags.cpp
+            -o ${SCRATCH}/flags
+    COMMAND_ERROR_IS_FATAL ANY)
+  if(nm)
+    execute_process(COMMAND ${nm} -C ${SCRATCH}/flags OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+    foreach(backend IN LISTS compiled left_out)
+      set(is_compiled FALSE)
+      if(symbols MATCHES "::${backend}::enter<")
+        set(is_compiled TRUE)
+      endif()
+      if(is_compiled AND backend IN_LIST left_out OR NOT is_compiled AND backend IN_LIST compiled)
+        message(SEND_ERROR "${flags}: kernels of ${backend}: ${is_compiled}")
+      endif()
+    endforeach()
+  endif()
+  foreach(backend IN LISTS compiled left_out)
+    set(ENV{LOWP_ISA} ${backend})
+    execute_process(COMMAND ${SCRATCH}/flags OUTPUT_VARIABLE out COMMAND_ERROR_IS_FATAL ANY)
+    set(regex "lowp: LOWP_ISA=${backend} is not a backend here;.*")
+    if(backend IN_LIST left_out)
+      string(APPEND regex "this unit has .*LOWP_ALL_BACKENDS.*")
+    elseif(backend IN_LIST available)
+      set(regex ${backend})
+    endif()
+    if(NOT out MATCHES "^${regex}$")
+      message(SEND_ERROR "${flags}, LOWP_ISA=${backend}: not `${regex}`:\n${out}")
+    endif()
+  endforeach()
+endfunction()
+if("avx2" IN_LIST available)
+  expect_unit("-mavx2" "avx2;avx512" "portable")
+  expect_unit("-mavx2;-DLOWP_ALL_BACKENDS" "portable;avx2;avx512" "")
+  expect_unit("-fsanitize=address" "portable" "avx2;avx512")
+  expect_unit("-fsanitize=address;-mavx2" "avx2" "portable;avx512")
+endif()
+if("avx512" IN_LIST available)
+  expect_unit("-mavx512f" "avx512" "portable;avx2")
+endif()
+
+# `extern template` keeps all kernels of a call out of a unit, which links with those of another.
+if(nm)
+  execute_process(
+    COMMAND ${CXX} -std=c++20 -O2 ${warnings} -DELSEWHERE -I${ROOT}/include -c ${CMAKE_CURRENT_LIST_DIR}/flags.cpp
+            -o ${SCRATCH}/elsewhere.o
+    COMMAND_ERROR_IS_FATAL ANY)
+  execute_process(COMMAND ${nm} -C ${SCRATCH}/elsewhere.o OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
+  if(symbols MATCHES "::enter<" OR NOT symbols MATCHES " U void lowp::simd::this_thread::operator")
+    message(SEND_ERROR "extern template leaves kernels in a unit:\n${symbols}")
+  endif()
+endif()

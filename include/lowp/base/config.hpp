@@ -77,7 +77,17 @@
 #define LOWP_LANE_FN LOWP_HOST_FN
 #endif
 
-// Between these two macros, -ffast-math and contraction of the including unit are off.
+// A unit with instrumented kernels, which take long to compile. g++ tells of no UBSan.
+#if defined(__SANITIZE_ADDRESS__)
+#define LOWP_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(undefined_behavior_sanitizer)
+#define LOWP_SANITIZED 1
+#endif
+#endif
+
+// Between these two macros, -ffast-math and contraction of the including unit are off. Instrumented
+// code is not optimised further: points-to analysis and redundancies took two thirds of the time.
 #if defined(__clang__) && !defined(__x86_64__)  // clang has no such pragma for other processors
 #define LOWP_EXACT_BEGIN
 #define LOWP_EXACT_END
@@ -89,6 +99,11 @@
   _Pragma("nv_diagnostic push") _Pragma("nv_diag_suppress 1675") _Pragma("GCC push_options") \
       _Pragma("GCC optimize(\"no-fast-math\",\"fp-contract=off\")")
 #define LOWP_EXACT_END _Pragma("GCC pop_options") _Pragma("nv_diagnostic pop")
+#elif defined(LOWP_SANITIZED) && defined(__OPTIMIZE__)
+#define LOWP_EXACT_BEGIN      \
+  _Pragma("GCC push_options") \
+      _Pragma("GCC optimize(\"O1\",\"no-tree-pta\",\"no-fast-math\",\"fp-contract=off\")")
+#define LOWP_EXACT_END _Pragma("GCC pop_options")
 #else
 #define LOWP_EXACT_BEGIN \
   _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\",\"fp-contract=off\")")
@@ -97,31 +112,34 @@
 
 // Kernels live in an inline namespace that spells the unit's own instruction sets. Units built with
 // different flags therefore never share a kernel. The namespace spells exceptions, too: a unit
-// without them must not lend its trap. Each flag, such as __SSE3__, expands to 1 or to its own
-// name. Only LOWP_HAS_1 is a macro, which puts a 1 in the second place.
+// without them must not lend its trap. It also spells what else decides the list of backends. Each
+// flag, such as __SSE3__, expands to 1 or to its own name. Only LOWP_HAS_1 is a macro, which puts a
+// 1 in the second place.
 #define LOWP_HAS_1 , 1
 #define LOWP_SECOND_(first, second, ...) second
 #define LOWP_SECOND(...) LOWP_SECOND_(__VA_ARGS__)
 #define LOWP_HAS_(flag) LOWP_SECOND(LOWP_HAS_##flag, 0, )
 #define LOWP_HAS(flag) LOWP_HAS_(flag)
-#define LOWP_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q) \
-  unit_##a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p##q
+#define LOWP_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s) \
+  unit_##a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p##q##r##s
 #define LOWP_JOIN(...) LOWP_JOIN_(__VA_ARGS__)
 #if defined(__aarch64__)
-#define LOWP_UNIT                                                                             \
-  LOWP_JOIN(LOWP_HAS(__ARM_FEATURE_ATOMICS), LOWP_HAS(__ARM_FEATURE_CRC32),                   \
-            LOWP_HAS(__ARM_FEATURE_QRDMX), LOWP_HAS(__ARM_FEATURE_DOTPROD),                   \
-            LOWP_HAS(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC), LOWP_HAS(__ARM_FEATURE_FP16_FML), \
-            LOWP_HAS(__ARM_FEATURE_COMPLEX), LOWP_HAS(__ARM_FEATURE_JCVT),                    \
-            LOWP_HAS(__ARM_FEATURE_FRINT), LOWP_HAS(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC),    \
-            LOWP_HAS(__ARM_FEATURE_MATMUL_INT8), LOWP_HAS(__ARM_FEATURE_AES),                 \
-            LOWP_HAS(__ARM_FEATURE_SHA3), LOWP_HAS(__ARM_FEATURE_SHA512),                     \
-            LOWP_HAS(__ARM_FEATURE_SVE), LOWP_HAS(__ARM_FEATURE_SVE2), LOWP_HAS(__EXCEPTIONS))
+#define LOWP_UNIT                                                                              \
+  LOWP_JOIN(LOWP_HAS(__ARM_FEATURE_ATOMICS), LOWP_HAS(__ARM_FEATURE_CRC32),                    \
+            LOWP_HAS(__ARM_FEATURE_QRDMX), LOWP_HAS(__ARM_FEATURE_DOTPROD),                    \
+            LOWP_HAS(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC), LOWP_HAS(__ARM_FEATURE_FP16_FML),  \
+            LOWP_HAS(__ARM_FEATURE_COMPLEX), LOWP_HAS(__ARM_FEATURE_JCVT),                     \
+            LOWP_HAS(__ARM_FEATURE_FRINT), LOWP_HAS(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC),     \
+            LOWP_HAS(__ARM_FEATURE_MATMUL_INT8), LOWP_HAS(__ARM_FEATURE_AES),                  \
+            LOWP_HAS(__ARM_FEATURE_SHA3), LOWP_HAS(__ARM_FEATURE_SHA512),                      \
+            LOWP_HAS(__ARM_FEATURE_SVE), LOWP_HAS(__ARM_FEATURE_SVE2), LOWP_HAS(__EXCEPTIONS), \
+            LOWP_HAS(LOWP_ALL_BACKENDS), LOWP_HAS(LOWP_SANITIZED))
 #else
 #define LOWP_UNIT                                                                                \
   LOWP_JOIN(LOWP_HAS(__SSE3__), LOWP_HAS(__SSSE3__), LOWP_HAS(__SSE4_1__), LOWP_HAS(__SSE4_2__), \
             LOWP_HAS(__POPCNT__), LOWP_HAS(__LZCNT__), LOWP_HAS(__BMI__), LOWP_HAS(__BMI2__),    \
             LOWP_HAS(__AVX__), LOWP_HAS(__F16C__), LOWP_HAS(__FMA__), LOWP_HAS(__AVX2__),        \
             LOWP_HAS(__AVX512F__), LOWP_HAS(__AVX512BW__), LOWP_HAS(__AVX512BF16__),             \
-            LOWP_HAS(__AVX512FP16__), LOWP_HAS(__EXCEPTIONS))
+            LOWP_HAS(__AVX512FP16__), LOWP_HAS(__EXCEPTIONS), LOWP_HAS(LOWP_ALL_BACKENDS),       \
+            LOWP_HAS(LOWP_SANITIZED))
 #endif

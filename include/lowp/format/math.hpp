@@ -122,15 +122,15 @@ LOWP_FN constexpr T fma(T a, T b, T c) {
     return detail::nearest_value<T>(result);
   }
   // Significands of 16 bits are exact, so their product has 32.
-  auto product = detail::normalized(negative, (x.significand >> 46) * (y.significand >> 46),
-                                    x.exponent + y.exponent - 30);
-  if (product.significand == 0 && z.significand == 0) {
+  auto x_times_y = detail::normalized(negative, (x.significand >> 46) * (y.significand >> 46),
+                                      x.exponent + y.exponent - 30);
+  if (x_times_y.significand == 0 && z.significand == 0) {
     z.negative = negative && z.negative;
     return detail::nearest_value<T>(z);
   }
-  bool const product_is_larger = product.exponent >= z.exponent;
-  auto const& large = product_is_larger ? product : z;
-  auto const& smaller = product_is_larger ? z : product;
+  bool const product_is_larger = x_times_y.exponent >= z.exponent;
+  auto const& large = product_is_larger ? x_times_y : z;
+  auto const& smaller = product_is_larger ? z : x_times_y;
   int const distance = large.exponent - smaller.exponent;
   int const shift = distance < 62 ? distance : 62;
   std::uint64_t const lost = smaller.significand & ((std::uint64_t{1} << shift) - 1);

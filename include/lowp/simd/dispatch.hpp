@@ -71,19 +71,63 @@ LOWP_COLD inline detail::error_text printable(char const* text) {
   return shown;
 }
 
-/// Throws std::runtime_error: this machine does not have the backend that LOWP_ISA names.
+/// The last backend that the unit's flags allow: every machine that runs the unit has it.
+#if defined(LOWP_ALL_BACKENDS)
+using least = portable;
+#elif defined(__AVX512BF16__)
+using least = avx512_bf16;
+#elif defined(__AVX512F__)
+using least = avx512;
+#elif defined(__AVX2__)
+using least = avx2;
+#elif defined(__AARCH64EL__) && defined(__ARM_FEATURE_BF16_VECTOR_ARITHMETIC)
+using least = neon_bf16;
+#else
+using least = portable;
+#endif
+
+#if defined(LOWP_SANITIZED) && !defined(LOWP_ALL_BACKENDS)
+inline constexpr bool has_one_backend = true;
+#else
+inline constexpr bool has_one_backend = false;
+#endif
+
+/// Throws std::runtime_error: this machine or this unit does not have the backend that LOWP_ISA
+/// names; or, without a name, any.
 [[noreturn]] LOWP_COLD inline void refuse_backend(char const* wanted, char const* const* names,
                                                   bool const* available, std::size_t count) {
   using detail::joined_text;
-  detail::error_text message = joined_text(
-      {"lowp: LOWP_ISA=", printable(wanted).c_str(), " is not a backend here; there is"});
+  detail::error_text message =
+      wanted == nullptr
+          ? joined_text({"lowp: this machine has no backend of this unit;"})
+          : joined_text({"lowp: LOWP_ISA=", printable(wanted).c_str(), " is not a backend here;"});
+  message = joined_text({message.c_str(), " there is"});
   for (std::size_t i = 0; i < count; ++i)
     if (available[i]) message = joined_text({message.c_str(), " ", names[i]});
+  constexpr bool has_flags = !std::is_same_v<least, portable>;
+  if (has_flags || has_one_backend)
+    message = joined_text({message.c_str(), "; compiled ",
+                           has_one_backend ? "under a sanitizer, this unit has only "
+                                           : "with flags that need it, this unit has none below ",
+                           least::name, ": -DLOWP_ALL_BACKENDS brings all"});
   detail::raise<std::runtime_error>(message.c_str());
 }
 
 template <backend... Isa>
+struct isa_list;
+
+/// The list from Least on, or Least alone.
+template <class Least, class Isa, class... Faster>
+struct list_from : list_from<Least, Faster...> {};
+template <class Least, class... Faster>
+struct list_from<Least, Least, Faster...>
+    : std::conditional<has_one_backend, isa_list<Least>, isa_list<Least, Faster...>> {};
+
+template <backend... Isa>
 struct isa_list {
+  template <class Least>
+  using from = typename list_from<Least, Isa...>::type;
+
   static constexpr char const* names[] = {Isa::name...};
   static constexpr std::size_t none = sizeof...(Isa);
 
@@ -96,9 +140,10 @@ struct isa_list {
     std::size_t best = none;
     for (std::size_t i = 0; i < none; ++i)
       if (available[i]) best = i;
-    char const* const wanted = std::getenv("LOWP_ISA");
-    if (wanted == nullptr || *wanted == '\0') return best;
-    for (std::size_t i = 0; i < none; ++i)
+    char const* wanted = std::getenv("LOWP_ISA");
+    if (wanted != nullptr && *wanted == '\0') wanted = nullptr;
+    if (wanted == nullptr && best != none) return best;
+    for (std::size_t i = 0; wanted != nullptr && i < none; ++i)
       if (available[i] && __builtin_strcmp(names[i], wanted) == 0) return i;
     refuse_backend(wanted, names, available, none);
   }
@@ -115,9 +160,9 @@ struct isa_list {
 };
 
 #if defined(__x86_64__)
-using native = isa_list<portable, avx2, avx512, avx512_bf16>;
+using native = isa_list<portable, avx2, avx512, avx512_bf16>::from<least>;
 #elif defined(__AARCH64EL__)
-using native = isa_list<portable, neon, neon_bf16>;
+using native = isa_list<portable, neon, neon_bf16>::from<least>;
 #else
 using native = isa_list<portable>;
 #endif

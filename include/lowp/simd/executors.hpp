@@ -23,18 +23,22 @@ struct this_thread : detail::throwing {
   /// Runs a call on the chosen backend, in the environment of a kernel. `Backends` is an argument,
   /// so that units with different flags share no body: its name spells the unit's own.
   template <class Backends = native, class Call>
-  void operator()(Call const& call) const {
-    auto const enter = Backends::template entries<Call>[Backends::chosen()];
-    if constexpr (requires { call.size.count; })  // after the choice, which may throw
-      if (call.size.count == 0) return;  // otherwise g++ 12 casts to bfloat16 a sixth slower
-    detail::default_environment const environment;
-    enter(call);
-  }
+  void operator()(Call const& call) const;
   template <class T>
   LOWP_HOST_FN void copy(T* to, T const* from, std::size_t count) const {
     if (count != 0) __builtin_memmove(to, from, count * sizeof(T));  // else both may be null
   }
 };
+
+/// Alone needs the kernels of a call. It is not inline: `extern template` keeps them out of a unit.
+template <class Backends, class Call>
+void this_thread::operator()(Call const& call) const {
+  auto const enter = Backends::template entries<Call>[Backends::chosen()];
+  if constexpr (requires { call.size.count; })  // after the choice, which may throw
+    if (call.size.count == 0) return;           // otherwise g++ 12 casts to bfloat16 a sixth slower
+  detail::default_environment const environment;
+  enter(call);
+}
 
 }  // namespace simd
 

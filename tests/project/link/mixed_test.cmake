@@ -13,7 +13,7 @@ endif()
 execute_process(COMMAND ${CMAKE_COMMAND} -E cat /proc/cpuinfo OUTPUT_VARIABLE cpu ERROR_QUIET)
 set(tuned "")
 if(cpu MATCHES "avx2")
-  set(tuned -mavx2 -mfma)
+  set(tuned -mavx2 -mfma -DLOWP_ALL_BACKENDS)
 endif()
 
 file(MAKE_DIRECTORY ${SCRATCH})
