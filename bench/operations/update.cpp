@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -37,6 +38,26 @@ void add_adamw(bench::suite& cases, std::string const& name, Rounding rounding, 
                                               bench::timed_adamw<P, G, M, V>(update));
 }
 
+/// Adds steps of n / 64 tensors: `update` takes a list of them.
+void add_small_tensors(bench::suite& cases, std::string const& name, auto update) {
+  using lowp::bfloat16;
+  using tensor = lowp::adamw_tensor<bfloat16, bfloat16, bfloat16, bfloat16>;
+  cases.add<bench::adamw_traffic<bfloat16, bfloat16, bfloat16, bfloat16>>(
+      "adamw/tensors_of_64/" + name, [=](benchmark::State& state, std::size_t n) {
+        bench::data data;
+        auto const p = data.random<bfloat16>(n), g = data.random<bfloat16>(n),
+                   m = data.random<bfloat16>(n);
+        auto const v = data.random<bfloat16>(n, [](float x) { return x * x; });
+        std::vector<tensor> list;
+        for (std::size_t i = 0; i + 64 <= n; i += 64)
+          list.push_back({p.subspan(i, 64), g.subspan(i, 64), m.subspan(i, 64), v.subspan(i, 64)});
+        for (auto _ : state) {
+          update(list);
+          benchmark::ClobberMemory();
+        }
+      });
+}
+
 void add_updates(bench::suite& cases) {
   using lowp::bfloat16;
   lowp::nearest_even const nearest;
@@ -44,6 +65,14 @@ void add_updates(bench::suite& cases) {
   lowp::stochastic_fast const fast{.seed = 1};
   lowp::per_slot const slots{.param = stochastic, .first = stochastic, .second = stochastic};
   std::string const mixed = "bfloat16,bfloat16,float", all = "bfloat16,bfloat16,bfloat16";
+
+  lowp::adamw const adamw;
+  add_small_tensors(cases, "list",
+                    [=](auto& list) { bench::on::update(list, adamw, bench::step, nearest); });
+  add_small_tensors(cases, "single_calls", [=](auto& list) {
+    for (auto const& each : list)
+      bench::on::update(each.p, each.g, each.m, each.v, adamw, bench::step, nearest);
+  });
 
   add_sgd<bfloat16, bfloat16, float>(cases, mixed + "/nearest_even", nearest);
   add_sgd<bfloat16, bfloat16, float>(cases, mixed + "/stochastic", stochastic);

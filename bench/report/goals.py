@@ -136,6 +136,9 @@ def updates():
               against("without", fast, 0.8, avx2=0.8))
     yield row("AdamW, all bfloat16, three draws of `stochastic_fast`",
               "update/adamw/bfloat16,bfloat16,bfloat16,bfloat16/stochastic_fast", memory=FAST_ADAMW)
+    case = "update/adamw/tensors_of_64/"
+    yield row("AdamW, all bfloat16, nearest, a list of tensors of 64", case + "list",
+              against("single calls", case + "single_calls", 0.8, avx2=0.8), from_memory=False)
     case = "update/adamw/bfloat16,bfloat16,bfloat16,bfloat16/nearest_even,"
     yield row("AdamW, all bfloat16, nearest, with `moment_report`", case + "moment_report",
               against("with `update_report`", case + "report", 1 / 1.15, avx2=1 / 1.15))

@@ -5,6 +5,7 @@
 //     executor.copy(to, from, count)
 //     executor.refuse_if(error_text)    handles a refused call
 //     executor.out_of_reach(extent)     optional: the error text of a range beyond its reach
+//     executor.has_checked              optional: its calls were checked, as a list
 //     executor.function                 optional: the name of the call in error texts
 //     executor.has_own_memory           optional: the caller's memory is out of its reach
 #pragma once
@@ -58,6 +59,12 @@ struct blocks_on_this_thread : throwing {
   }
 };
 
+/// An executor whose calls were checked before.
+template <class Executor>
+struct checked : Executor {
+  static constexpr bool has_checked = true;
+};
+
 /// Returns the name of a call in error texts.
 LOWP_HOST_FN char const* name_on(auto const& executor, char const* name) {
   if constexpr (requires { executor.function; }) return executor.function;
@@ -67,6 +74,9 @@ LOWP_HOST_FN char const* name_on(auto const& executor, char const* name) {
 /// Returns the executor that fixes the bits of an operation's sums.
 LOWP_HOST_FN auto const& by_blocks(auto const& executor) { return executor; }
 LOWP_HOST_FN blocks_on_this_thread by_blocks(simd::this_thread const&) { return {}; }
+LOWP_HOST_FN checked<blocks_on_this_thread> by_blocks(checked<simd::this_thread> const&) {
+  return {};
+}
 
 }  // namespace detail::inline LOWP_UNIT
 
