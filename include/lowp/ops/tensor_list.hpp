@@ -70,8 +70,8 @@ struct listed_range {
   bool is_written;
 };
 
-/// Sorts by `begin`: a short list by insertion, others a byte at a time. std::qsort takes longer than
-/// a step of small tensors, and std::sort a fifth of the time to compile an update.
+/// Sorts by `begin`: a short list by insertion, others a byte at a time. std::qsort takes longer
+/// than a step of small tensors, and std::sort a fifth of the time to compile an update.
 inline void sort(std::vector<listed_range>& ranges) {
   if (ranges.size() < 64) {
     for (std::size_t i = 1; i < ranges.size(); ++i)
@@ -171,6 +171,9 @@ template <class Executor, class List, class Call>
     if (!wrong.empty())
       return joined_text(
           {wrong.c_str(), ", in tensor ", tensor_text(list, recorder.number).c_str()});
+    if (recorder.number == 0)
+      ranges.reserve(ranges.size() * static_cast<std::size_t>(std::ranges::distance(
+                                         std::ranges::begin(list), std::ranges::end(list))));
     ++recorder.number;
   }
   auto const [one, other] = find_overlap(ranges);
