@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "support/gradient_expectations.hpp"
+#include "support/refusals.hpp"
 #include "support/support.hpp"
 
 namespace {
@@ -186,6 +187,14 @@ TEST(openmp, block_cast) {
     lowp::openmp::block_cast(x, lowp::blocks_of<32>(shared, shared_scales), random_bits);
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_TRUE(same_bits(alone_scales, shared_scales));
+    if (size % 32 != 0)
+      expect_refusal(
+          [&] {
+            lowp::openmp::block_cast(x, lowp::blocks_of<32>(shared, shared_scales), random_bits,
+                                     {.columns = size});
+          },
+          "lowp::block_cast: " + std::to_string(size) + " elements in rows of " +
+              std::to_string(size) + " are no whole blocks of 32");
     std::vector<float> back(size);
     std::vector<float> shared_back(size);
     lowp::block_cast(lowp::blocks_of<32>(alone, alone_scales), back);

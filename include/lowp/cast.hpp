@@ -4,6 +4,7 @@
 //     cast(in, out, rounding = nearest_even, overflow = default of out's format)
 //     scaled_cast(in, out, scale, [amax], rounding, overflow)
 //     block_cast(in, blocks_of<32>(codes, scales), rounding, rule = scale_rule::rceil, overflow)
+//     block_cast(in, blocks_of<32>(codes, scales), rounding, {.columns = of a matrix})
 //     block_cast(blocks_of<32>(codes, scales), out, rounding, overflow)
 //     split(in, high, low), join(high, low, out), resync(storage)
 //     transform(function, rounding, out, in...)

@@ -111,6 +111,23 @@ TEST(cuda_packed, of_six_bits) {
   expect_processor<packed_kind<lowp::float6_e2m3fn, lowp::pair_order>>();
 }
 
+TEST(cuda_blocks, refuses_rows_of_no_whole_blocks) {
+  std::vector<float> const x(96, 1.0f);
+  std::vector<lowp::float8_e4m3fn> codes(96);
+  std::vector<float8_e8m0fnu> scales(3);
+  simulated_grid grid(32, 1);
+  lowp::cuda::on_grid<simulated_grid> const executor{grid};
+  auto const with = [&](std::size_t columns) {
+    return refusal_of<lowp::detail::block_cast_operation>(
+        executor, x, lowp::blocks_of<32>(codes, scales), lowp::nearest_even{},
+        lowp::block_cast_options{.columns = columns});
+  };
+  EXPECT_EQ(with(48), "block_cast: 96 elements in rows of 48 are no whole blocks of 32");
+  EXPECT_EQ(grid.launches, 0);
+  EXPECT_EQ(with(32), "");
+  EXPECT_EQ(scales[2].bits(), 119);
+}
+
 TEST(cuda_blocks, of_256) {
   expect_oracle<256, lowp::float8_e5m2, lowp::bfloat16>(32, false, lowp::nearest_even{}, {});
 }

@@ -45,6 +45,7 @@ std::vector<T> numbers(std::size_t size) {
 void expect_same(lowp::gradient_report const& got, lowp::gradient_report const& want) {
   EXPECT_EQ(got.count, want.count);
   EXPECT_EQ(got.nonfinite, want.nonfinite);
+  EXPECT_EQ(got.nan, want.nan);
   EXPECT_EQ(got.largest.bits, want.largest.bits);
   EXPECT_NEAR(got.squares.value(), want.squares.value(), 0x1p-47 * want.squares.value());
 }

@@ -37,7 +37,8 @@ TYPED_TEST(scale_of_all_floats, is_the_largest_that_fits) {
   in_parallel((std::size_t{1} << 31) / chunk, [top](std::size_t i) {
     for (std::size_t j = 0; j < chunk; ++j) {
       auto const bits = static_cast<std::uint32_t>(i * chunk + j);
-      float const scale = lowp::power_of_two_scale<TypeParam>(lowp::amax{bits});
+      bool const is_nan = bits > 0x7f800000U;  // which power_of_two_scale refuses
+      float const scale = is_nan ? 1.0f : lowp::power_of_two_scale<TypeParam>(lowp::amax{bits});
       std::uint32_t const code = lowp::detail::block_scale<TypeParam>(bits);
       std::uint32_t const floor =
           lowp::detail::block_scale<TypeParam>(bits, lowp::scale_rule::floor);

@@ -127,7 +127,8 @@ TEST(projection_exponent, is_the_least_that_leaves_the_head_room) {
   EXPECT_EQ(of(65505, 0), 1);
   EXPECT_EQ(of(0, 1), 0);
   EXPECT_EQ(of(std::numeric_limits<float>::infinity(), 1), 0);
-  EXPECT_EQ(of(std::numeric_limits<float>::quiet_NaN(), 1), 0);
+  expect_refusal([&] { of(std::numeric_limits<float>::quiet_NaN(), 1); },
+                 "lowp::projection_exponent: largest is NaN, of which no scale can be made");
 }
 
 // A row of W x in a narrow type: products and sums rounded, one after another.

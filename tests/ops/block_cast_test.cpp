@@ -116,6 +116,23 @@ TEST(blocks_of_fp8, of_shards_are_those_of_the_whole) {
   for (std::size_t i = 0; i < 94; ++i) ASSERT_EQ(whole_scales[i].bits(), shard_scales[i].bits());
 }
 
+// Rows of whole blocks have the codes of the flat range, and each its own scales.
+TEST(blocks_of_fp8, of_rows) {
+  tensor const in = random_tensor<float>(6 * 64, 7, values::training);
+  guarded<float> x(in, 0);
+  std::vector<lowp::float8_e4m3fn> codes(x.span().size()), want(codes);
+  std::vector<float8_e8m0fnu> scales(12), want_scales(12);
+  lowp::stochastic const rounding{.seed = 3};
+  for (lowp::scale_rule const rule : {lowp::scale_rule::rceil, lowp::scale_rule::floor}) {
+    lowp::block_cast(x.span(), lowp::blocks_of<32>(want, want_scales), rounding, rule,
+                     lowp::overflow::infinity);
+    lowp::block_cast(x.span(), lowp::blocks_of<32>(codes, scales), rounding,
+                     {.columns = 64, .rule = rule, .overflow = lowp::overflow::infinity});
+    for (std::size_t i = 0; i < codes.size(); ++i) ASSERT_EQ(codes[i].bits(), want[i].bits());
+    for (std::size_t i = 0; i < 12; ++i) ASSERT_EQ(scales[i].bits(), want_scales[i].bits());
+  }
+}
+
 TEST(blocks_of_fp8, in_place) {
   tensor const in = blocky<lowp::float8_e5m2>(1000, 256);
   guarded<lowp::float8_e5m2> x(in, 0);
@@ -143,6 +160,13 @@ TEST(blocks_of_fp8, refuses_by_name_and_size) {
               lowp::block_cast(std::span(x).first(69), lowp::blocks_of<32>(codes, scales));
             }),
             "lowp::block_cast: sizes differ: in has 69, codes has 70");
+  for (std::size_t const columns : {35U, 48U, 70U, 96U})
+    EXPECT_EQ(refusal_of([&] {
+                lowp::block_cast(x, lowp::blocks_of<32>(codes, scales), lowp::nearest_even{},
+                                 {.columns = columns});
+              }),
+              "lowp::block_cast: 70 elements in rows of " + std::to_string(columns) +
+                  " are no whole blocks of 32");
   std::span<lowp::float8_e4m3fn> const inside(reinterpret_cast<lowp::float8_e4m3fn*>(x.data()), 70);
   EXPECT_EQ(refusal_of([&] {
               lowp::block_cast(x, lowp::blocks_of<32>(inside, scales));

@@ -49,6 +49,14 @@ struct recorded {
   }
 };
 
+// A package's tensor may be of 16 bits: the end of the recipe's name tells.
+float as_given(std::uint32_t word, std::string const& recipe) {
+  auto const x = std::bit_cast<float>(word);
+  return recipe.ends_with("_bfloat16")  ? float(lowp::bfloat16(x))
+         : recipe.ends_with("_float16") ? float(lowp::float16(x))
+                                        : x;
+}
+
 std::vector<recorded> read(std::string const& recipe, unsigned bits) {
   std::ifstream in(LOWP_TESTS "/quantization/vectors/" + recipe + ".txt");
   EXPECT_TRUE(in) << recipe;
@@ -66,10 +74,11 @@ std::vector<recorded> read(std::string const& recipe, unsigned bits) {
       t.number = std::stoull(second);
       t.size = size;
       words >> first >> second;
-      t.largest.bits = static_cast<std::uint32_t>(std::stoull(second, nullptr, 16));
+      auto const largest = static_cast<std::uint32_t>(std::stoull(second, nullptr, 16));
+      t.largest.bits = std::bit_cast<std::uint32_t>(as_given(largest, recipe));
       auto const inputs = quantization_inputs::words(t.number, size);
       check = quantization_inputs::mix(check ^ quantization_inputs::checksum(inputs));
-      for (std::uint32_t const word : inputs) t.x.push_back(std::bit_cast<float>(word));
+      for (std::uint32_t const word : inputs) t.x.push_back(as_given(word, recipe));
       tensors.push_back(t);
       continue;
     }
@@ -193,7 +202,6 @@ template <class T, int Block, class Scale>
 void expect_package(lowp::quantization_recipe<T, Block, Scale> const& recipe,
                     std::string const& file) {
   SCOPED_TRACE(file);
-  bool const is_bfloat16 = file.ends_with("_bfloat16");
   for (recorded const& t : read(file, bits_of_code<T>)) {
     std::size_t const rows = t.size / Block, columns = t.x.size() / rows;
     // A block of 256 elements is a tile of a matrix of 16 rows.
@@ -201,11 +209,8 @@ void expect_package(lowp::quantization_recipe<T, Block, Scale> const& recipe,
       return i % t.size / Block * columns + i / t.size * Block + i % Block;
     };
     std::vector<float> x(t.x.size());
-    for (std::size_t i = 0; i < x.size(); ++i)
-      x[place(i)] = is_bfloat16 ? float(lowp::bfloat16(t.x[i])) : t.x[i];
-    lowp::amax largest = t.largest;
-    if (is_bfloat16)
-      largest.bits = std::bit_cast<std::uint32_t>(float(lowp::bfloat16(largest.value())));
+    for (std::size_t i = 0; i < x.size(); ++i) x[place(i)] = t.x[i];
+    lowp::amax const largest = t.largest;
     made<T, Block, Scale> mine(x.size()), found(x.size());
     lowp::nearest_even const even;
     lowp::quantize(x, mine.tensor, recipe, even, {.columns = columns, .largest = largest});
@@ -251,6 +256,8 @@ TEST(nvfp4, is_that_of_the_packages) {
   expect_package(recipes::compressed_tensors_0_20_nvfp4, "compressed_tensors_0_20_nvfp4");
   expect_package(recipes::compressed_tensors_0_20_nvfp4_bfloat16,
                  "compressed_tensors_0_20_nvfp4_bfloat16");
+  expect_package(recipes::compressed_tensors_0_20_nvfp4_float16,
+                 "compressed_tensors_0_20_nvfp4_float16");
   expect_package(recipes::modelopt_0_47_nvfp4, "modelopt_0_47_nvfp4");
   expect_package(recipes::ggml_nvfp4, "ggml_nvfp4");
 }
@@ -268,6 +275,8 @@ TEST(nvfp4, by_four_over_six_is_that_of_transformer_engine) {
 TEST(mxfp4, is_that_of_the_packages) {
   expect_package(recipes::te_2_20_mxfp4, "te_2_20_mxfp4");
   expect_package(recipes::compressed_tensors_0_20_mxfp4, "compressed_tensors_0_20_mxfp4");
+  expect_package(recipes::compressed_tensors_0_20_mxfp4_bfloat16,
+                 "compressed_tensors_0_20_mxfp4_bfloat16");
   expect_package(recipes::modelopt_0_47_mxfp4, "modelopt_0_47_mxfp4");
   expect_package(recipes::ggml_mxfp4, "ggml_mxfp4");
 }
@@ -312,10 +321,34 @@ TYPED_TEST(mx, is_that_of_the_packages) {
 TEST(float_scaled, is_that_of_the_packages) {
   expect_package(recipes::torchao_0_18_float8_1x128, "torchao_0_18_float8_1x128");
   expect_package(recipes::torchao_0_18_float8_128x128, "torchao_0_18_float8_128x128");
-  expect_package(recipes::compressed_tensors_0_20_fp8_1x128, "compressed_tensors_0_20_fp8_1x128");
-  expect_package(recipes::compressed_tensors_0_20_fp8_128x128,
-                 "compressed_tensors_0_20_fp8_128x128");
-  expect_package(recipes::compressed_tensors_0_20_int8, "compressed_tensors_0_20_int8_1x128");
+  using namespace recipes;
+  for (auto const& recipe :
+       {compressed_tensors_0_20_fp8_1x128, compressed_tensors_0_20_fp8_1x128_bfloat16,
+        compressed_tensors_0_20_fp8_1x128_float16, compressed_tensors_0_20_fp8_128x128,
+        compressed_tensors_0_20_fp8_128x128_bfloat16, compressed_tensors_0_20_fp8_128x128_float16})
+    expect_package(recipe, recipe.name);
+  for (auto const& recipe : {compressed_tensors_0_20_int8, compressed_tensors_0_20_int8_bfloat16,
+                             compressed_tensors_0_20_int8_float16})
+    expect_package(recipe, recipe.name);
+}
+
+// ggml-impl.h, ggml_fp32_to_ue4m3: around each place where its code may change.
+unsigned code_by_ggml(float x) {
+  if (x >= 0x1p8f) return 0x7e;
+  if (x < 0x1p-6f) return static_cast<unsigned>(std::min(x * 512.0f + 0.5f, 7.0f));
+  int exponent = 0;
+  double const eighths = std::floor(std::frexp(double{x}, &exponent) * 16 + 0.5);  // from 8 to 16
+  auto const code = static_cast<unsigned>((exponent + 6) * 8 + static_cast<int>(eighths) - 8);
+  return code >= 0x78 ? 0x7e : code;
+}
+TEST(ggml_nvfp4, has_the_scales_of_its_function) {
+  for (std::uint32_t i = 0; i < 255U << 5; ++i)
+    for (std::uint32_t const beside : {0U, 1U, (1U << 18) - 1}) {
+      auto const x = std::bit_cast<float>((i << 18) + beside);
+      ASSERT_EQ(lowp::detail::ggml_code(x), code_by_ggml(x)) << std::hexfloat << x;
+    }
+  EXPECT_EQ(lowp::detail::ggml_code(INFINITY), 0x7eU);
+  EXPECT_EQ(lowp::detail::ggml_code(std::nanf("")), 0x7fU);
 }
 
 std::vector<float> normal_numbers(std::size_t size) {
@@ -506,6 +539,109 @@ TEST(nvfp4, has_the_same_bits_on_a_grid) {
   expect_on_a_grid(32, turned, tiles, recipe, draws, options, counts);
 }
 
+std::vector<lowp::nvfp4_recipe> const all_nvfp4{recipes::te_2_20_nvfp4,
+                                                recipes::te_2_20_nvfp4_16x16,
+                                                recipes::te_2_20_nvfp4_4over6_mae_448,
+                                                recipes::te_2_20_nvfp4_16x16_4over6_mse_256,
+                                                recipes::torchao_0_18_nvfp4_two_level,
+                                                recipes::torchao_0_18_nvfp4_one_level,
+                                                recipes::compressed_tensors_0_20_nvfp4,
+                                                recipes::compressed_tensors_0_20_nvfp4_bfloat16,
+                                                recipes::compressed_tensors_0_20_nvfp4_float16,
+                                                recipes::modelopt_0_47_nvfp4,
+                                                recipes::ggml_nvfp4,
+                                                recipes::nvfp4_unbiased};
+
+// All ways to the largest magnitude skip NaN: blocks without one are as if it were a number.
+template <class T, int Block, class Scale>
+void expect_nan_to_stay_in_its_block(lowp::quantization_recipe<T, Block, Scale> const& recipe,
+                                     float special) {
+  SCOPED_TRACE(recipe.name);
+  std::size_t const rows = static_cast<std::size_t>(recipe.rows), columns = 2 * 128;
+  std::vector<float> x = normal_numbers(rows * columns);
+  x[Block + 1] = special;
+  std::vector<float> without = x;
+  x[5] = NAN;
+  without[5] = 0;
+  made<T, Block, Scale> want(x.size()), got(x.size());
+  lowp::nearest_even const even;
+  std::size_t const given_columns = rows == 1 ? 0 : columns;
+  lowp::quantize(without, want.tensor, recipe, even, {.columns = given_columns});
+  lowp::quantization_report counts;
+  std::vector<float> copy(x.size());
+  lowp::amax of_cast;
+  lowp::scaled_cast(x, copy, 2.0f, of_cast);
+  lowp::amax const measured = lowp::measure(x).largest,
+                   ranged = lowp::abs_range_of<float>(x).max_abs;
+  for (lowp::quantize_options options :
+       {lowp::quantize_options{}, lowp::quantize_options{.largest = measured},
+        lowp::quantize_options{.largest = ranged}, lowp::quantize_options{.largest = of_cast},
+        lowp::quantize_options{.largest_at = &measured}}) {
+    options.columns = given_columns;
+    lowp::quantize(x, got.tensor, recipe, even, options);
+    ASSERT_EQ(code_of(got.tensor.tensor_scale), code_of(want.tensor.tensor_scale));
+    ASSERT_TRUE(std::isnan(float(got.scales[0])));
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      bool const is_beside = i % columns / Block == 0;  // in the block or tile of the NaN
+      if (is_beside) continue;
+      ASSERT_EQ(code_of(got.tensor.codes[i]), code_of(want.tensor.codes[i])) << i;
+      ASSERT_EQ(code_of(got.scales[i / Block]), code_of(want.scales[i / Block])) << i;
+    }
+  }
+  lowp::quantize(x, got.tensor, recipe, even, {.columns = given_columns, .report = &counts});
+  EXPECT_EQ(counts.nonfinite_blocks, std::isinf(special) ? 2U : 1U);
+  expect_on_a_grid(32, x, got, recipe, even, {.columns = given_columns, .largest = measured},
+                   counts);
+}
+
+// Gives a NaN as the largest magnitude: a name on the host; on a grid, in memory, NaN everywhere.
+template <class T, int Block, class Scale>
+void expect_no_scale_of_nan(lowp::quantization_recipe<T, Block, Scale> const& recipe) {
+  SCOPED_TRACE(recipe.name);
+  std::size_t const rows = static_cast<std::size_t>(recipe.rows), columns = 2 * 128;
+  std::vector<float> x = normal_numbers(rows * columns);
+  for (std::size_t i = 0; i < Block; ++i) x[i] = 0;
+  made<T, Block, Scale> q(x.size());
+  lowp::amax const nan{0x7f800001};
+  float scale = 1;
+  quick_grid grid(32, 3);
+  lowp::cuda::on_grid<quick_grid> const executor{grid};
+  auto const on_grid = [&](lowp::quantize_options const& options) {
+    return refusal_of<lowp::detail::quantize_operation>(executor, x, q.tensor, recipe,
+                                                        lowp::nearest_even{}, options);
+  };
+  lowp::quantize_options options{.columns = rows == 1 ? 0 : columns, .largest = nan};
+  std::string const text = "quantize: the tensor's largest magnitude is NaN";
+  expect_refusal([&] { lowp::quantize(x, q.tensor, recipe, lowp::nearest_even{}, options); },
+                 "lowp::" + text);
+  EXPECT_EQ(on_grid(options), text);
+  options.largest.reset();
+  options.largest_at = &nan;
+  expect_refusal([&] { lowp::quantize(x, q.tensor, recipe, lowp::nearest_even{}, options); },
+                 "lowp::" + text);
+  for (auto const& each : q.bytes) ASSERT_EQ(code_of(each), 0U);
+  q.tensor.tensor_scale_at = &scale;
+  ASSERT_EQ(on_grid(options), "");
+  for (auto const& each : q.scales) ASSERT_EQ(std::isnan(float(each)), recipe.needs_tensor());
+  if (!recipe.needs_tensor()) return;
+  EXPECT_TRUE(std::isnan(scale));
+  std::vector<float> back(x.size());
+  lowp::dequantize(q.tensor, back);
+  for (float const each : back) ASSERT_TRUE(std::isnan(each));
+}
+
+TEST(quantize, keeps_a_nan_in_its_block) {
+  for (float const special : {-1.0f, INFINITY}) {
+    for (auto const& recipe : all_nvfp4) expect_nan_to_stay_in_its_block(recipe, special);
+    expect_nan_to_stay_in_its_block(recipes::torchao_main_rceil<float8_e4m3fn>, special);
+    expect_nan_to_stay_in_its_block(recipes::torchao_0_18_float8_1x128, special);
+  }
+}
+TEST(quantize, makes_no_scale_of_nan) {
+  for (auto const& recipe : all_nvfp4) expect_no_scale_of_nan(recipe);
+  expect_no_scale_of_nan(recipes::torchao_main_rceil<float8_e4m3fn>);
+}
+
 TEST(quantize, refuses_on_a_grid_what_kernels_cannot_do) {
   std::vector<float> const x(512);
   made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
@@ -565,6 +701,7 @@ TEST(quantization_report, counts) {
   std::vector<float> x = normal_numbers(1024);
   for (std::size_t i = 16; i < 32; ++i) x[i] = 0;
   for (std::size_t i = 32; i < 48; ++i) x[i] = 1e-7f;
+  for (std::size_t i = 48; i < 64; ++i) x[i] = 0.99f;  // has the largest scale, and needs no more
   x[70] = INFINITY;
   made<float4_e2m1fn, 16, float8_e4m3fn> q(x.size());
   lowp::quantization_report report;
@@ -586,6 +723,7 @@ TEST(quantization_report, counts) {
       want.clipped += !std::isinf(x[i]) && std::fabs(double{x[i]}) > reach * (1 + 1e-6) ? 1 : 0;
   }
   EXPECT_EQ(report, want);
+  EXPECT_EQ(q.scales[3].bits(), 0x7e);
   EXPECT_GT(want.clipped, 50U);
   EXPECT_GT(want.saturated_scales, 20U);
   EXPECT_EQ(want.underflowed_scales, 1U);

@@ -71,6 +71,17 @@ TEST(dynamic_map, is_that_of_bitsandbytes) {
   EXPECT_EQ(hash_of(create_dynamic_map(false)), 0x43811b16730a873eU);
 }
 
+// The choice of a directed mode between the neighbours toward and away from zero.
+bool goes_away(oracle::mode mode, bool is_negative, bool toward_is_odd) {
+  return mode == oracle::mode::to_odd
+             ? !toward_is_odd
+             : mode == (is_negative ? oracle::mode::downward : oracle::mode::upward);
+}
+bool is_directed(oracle::mode mode) {
+  using enum oracle::mode;
+  return mode == toward_zero || mode == upward || mode == downward || mode == to_odd;
+}
+
 // A kind says how codes and a block's scale mean values, in this file's own arithmetic.
 template <bool IsSigned>
 struct dynamic {
@@ -98,6 +109,11 @@ struct dynamic {
     // The place between the neighbours toward and away from zero is a float. To the nearest 2^-16,
     // half up, it and the draw decide.
     auto const [toward, away] = y < 0 ? std::pair{high, low} : std::pair{low, high};
+    if (is_directed(mode.mode)) return goes_away(mode.mode, y < 0, toward % 2 != 0) ? away : toward;
+    if (mode.mode == oracle::mode::nearest_away) {
+      float const middle = (std::fabs(values[low]) + std::fabs(values[high])) * 0.5f;
+      return std::fabs(y) < middle ? toward : away;
+    }
     float const place = (y - values[toward]) / (values[away] - values[toward]);
     return std::floor(double{place} * 65536 + 0.5) + random >= 65536 ? away : toward;
   }
@@ -130,14 +146,17 @@ struct companded {
   }
   [[nodiscard]] static code code_of(float x, float largest, slot_mode const& mode,
                                     std::uint32_t random) {
-    float const n = (IsSigned ? x : std::sqrt(x)) / size_of(largest);
+    float const n = (IsSigned ? x : std::sqrt(std::max(x, 0.0f))) / size_of(largest);
     if (std::isnan(n)) return 0;
     float const y = IsSigned ? 2 * n / (1 + std::fabs(n)) : n;
     auto const scaled = static_cast<float>(double{y} * double{most});
-    if (mode.mode == oracle::mode::nearest_even)
+    if (mode.mode == oracle::mode::nearest_even || mode.mode == oracle::mode::nearest_away)
       return static_cast<code>(std::floor(scaled + 0.5f));
     double const size = std::fabs(double{scaled}), whole = std::floor(size);
-    bool const is_away = std::floor((size - whole) * 65536 + 0.5) + random >= 65536;
+    bool const is_odd = std::fmod(whole, 2) != 0;
+    bool const is_away = is_directed(mode.mode)
+                             ? size != whole && goes_away(mode.mode, std::signbit(scaled), is_odd)
+                             : std::floor((size - whole) * 65536 + 0.5) + random >= 65536;
     return static_cast<code>(std::copysign(whole + (is_away ? 1 : 0), scaled));
   }
 };
@@ -322,6 +341,60 @@ void check_sizes() {
 }
 TEST(dynamic_blocks, have_the_bits_of_the_exact_step) { check_sizes<dynamic>(); }
 TEST(companded_blocks, have_the_bits_of_the_exact_step) { check_sizes<companded>(); }
+
+// Every mode, by the rule of a lane: at codes, in the middle of two, and one float beside these;
+// far below the smallest; of both signs.
+template <class Kind, class R>
+void expect_codes(R const& rounding, oracle::mode mode) {
+  using rule = typename Kind::storage::block_rule;
+  Kind const kind;
+  slot_mode how;
+  how.mode = mode;
+  auto const results =
+      lowp::detail::special_results_of<lowp::float8_e5m2::descriptor, std::uint32_t>(
+          rounding, lowp::overflow::saturate);
+  std::mt19937_64 random(9);
+  std::vector<float> places;
+  for (float const x : create_dynamic_map(true)) places.push_back(x);
+  for (int i = 0; i < 255; ++i) {
+    places.push_back((places[std::size_t(i)] + places[std::size_t(i) + 1]) * 0.5f);
+    for (float const c : {static_cast<float>(i), static_cast<float>(i) + 0.5f}) {
+      places.push_back(c / 255 * (c / 255));
+      places.push_back(c / (254 - std::min(c, 127.0f)) * (i % 2 == 0 ? 1.0f : -1.0f));
+    }
+    places.push_back(std::ldexp(static_cast<float>(random() % 1000) / 1000, -i / 2));
+  }
+  for (float const largest : {1.0f, 3.0f, 0x1p-20f})
+    for (float const place : places)
+      for (float const side : {1.0f, 1 + 0x1p-23f, 1 - 0x1p-24f, -1.0f, -1 - 0x1p-23f}) {
+        float const x = std::clamp(place * side, -1.0f, 1.0f) * largest;
+        float const root = std::is_same_v<Kind, companded<false>>  // as `scales` passes it
+                               ? std::sqrt(largest)
+                               : largest;
+        std::uint32_t const code = rule{}.encode(x, root, 0u, rounding, results).code;
+        auto const want = static_cast<std::uint8_t>(kind.code_of(x, largest, how, 0));
+        ASSERT_EQ(code, want) << std::hexfloat << x << " of " << largest << " mode "
+                              << static_cast<int>(mode);
+      }
+}
+template <class Kind>
+void expect_codes_in_all_modes() {
+  using enum oracle::mode;
+  expect_codes<Kind>(lowp::nearest_even{}, nearest_even);
+  expect_codes<Kind>(lowp::nearest_away{}, nearest_away);
+  expect_codes<Kind>(lowp::toward_zero{}, toward_zero);
+  expect_codes<Kind>(lowp::upward{}, upward);
+  expect_codes<Kind>(lowp::downward{}, downward);
+  expect_codes<Kind>(lowp::to_odd{}, to_odd);
+}
+TEST(dynamic_blocks, have_the_codes_of_all_modes) {
+  expect_codes_in_all_modes<dynamic<true>>();
+  expect_codes_in_all_modes<dynamic<false>>();
+}
+TEST(companded_blocks, have_the_codes_of_all_modes) {
+  expect_codes_in_all_modes<companded<true>>();
+  expect_codes_in_all_modes<companded<false>>();
+}
 
 // Every value of a map comes back, in every mode.
 TEST(dynamic_blocks, keep_the_values_of_their_map) {

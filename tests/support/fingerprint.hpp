@@ -40,7 +40,7 @@ class fingerprint {
   void note(lowp::gradient_report const& r) {
     note(r.count);
     note(r.nonfinite);
-    note(r.largest.bits);
+    note(r.nan != 0 ? 0x7fc00000U : r.largest.bits);
   }
   std::uint64_t value() const { return hash_; }
 

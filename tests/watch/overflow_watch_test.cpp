@@ -487,7 +487,11 @@ TEST(overflow_watch, names_what_an_update_saw) {
   overflow_watch<float16> watch({.every = 100});
   std::size_t const a = watch.add("a", "Linear");
   auto const after = [&](float gradient, float weight) {
-    return lowp::update_amax{{lowp_test::float_bits(gradient)}, {lowp_test::float_bits(weight)}};
+    std::uint64_t const nan[] = {std::isnan(gradient) ? 1U : 0U, std::isnan(weight) ? 1U : 0U};
+    return lowp::update_amax{{nan[0] != 0 ? 0 : lowp_test::float_bits(gradient)},
+                             {nan[1] != 0 ? 0 : lowp_test::float_bits(weight)},
+                             nan[0],
+                             nan[1]};
   };
   auto const verdict = [](lowp::watch_alarm const& alarm) {
     std::size_t const begin = alarm.text.find("): ");
@@ -510,6 +514,7 @@ TEST(overflow_watch, names_what_an_update_saw) {
   alarm = alarm_of([&] { watch.update(a, "bias", after(0, nan_value)); });
   EXPECT_EQ(alarm.trouble, watch_trouble::nan);
   EXPECT_EQ(verdict(alarm), "): bias: NaN in an update");
+  EXPECT_EQ(alarm.range.nan, 1U);
   EXPECT_EQ(watch.places()[a].overflow, 1U);
   EXPECT_EQ(watch.places()[a].infinite, 1U);
   EXPECT_EQ(watch.places()[a].nan, 1U);

@@ -40,11 +40,11 @@ class wide_sums {
 
 template <class F>
 struct wide_squares : wide_sums<F> {
-  amax_lanes<F> largest;
+  amax_lanes<F> largest;  ///< counts if no term is NaN
 
   LOWP_FN void add(F const& a, F const& b) {
-    largest.add(a);
-    largest.add(b);
+    largest.add_number(a);
+    largest.add_number(b);
     wide_sums<F>::add(factors<F>{a, a}, factors<F>{b, b});
   }
 };

@@ -15,13 +15,14 @@ struct basic_gradient_report {
   std::uint64_t count = 0;  ///< elements seen
   /// Infinite and NaN elements, which are not in `squares`. Best skip a step that has any.
   std::uint64_t nonfinite = 0;
-  amax largest;  ///< magnitude, infinity and NaN included; see amax
-  Sum squares;   ///< sum over the finite elements, within a relative 2^-48
+  amax largest;           ///< magnitude, infinity included, NaN skipped
+  Sum squares;            ///< sum over the finite elements, within a relative 2^-48
+  std::uint64_t nan = 0;  ///< NaN elements, which are in `nonfinite`
 
   /// Returns the Euclidean norm, within a relative 2^-48. As in PyTorch it is NaN if an element is
   /// NaN, and else infinite if one is infinite.
   LOWP_FN double norm() const {
-    if (nonfinite != 0) return static_cast<double>(largest.value());
+    if (nonfinite != 0) return nan != 0 ? __builtin_nan("") : __builtin_inf();
     return detail::square_root(squares.value());
   }
 
@@ -31,6 +32,7 @@ struct basic_gradient_report {
     atomics.add(nonfinite, other.nonfinite);
     largest.add(other.largest, atomics);
     detail::merge(squares, other.squares, atomics);
+    atomics.add(nan, other.nan);
   }
 };
 using gradient_report = basic_gradient_report<exact_square_sum>;
@@ -47,12 +49,14 @@ class gradient_lanes {
 
  public:
   LOWP_FN void add(F x) {
-    largest_.add(x);
     auto const is_finite = lanes::is_finite(x);
     if (lanes::any(lanes::mask_not(is_finite))) {
       nonfinite_ += lanes::count(lanes::mask_not(is_finite));
+      nan_ += lanes::count(lanes::is_nan(x));
+      largest_.add(x);
       x = lanes::select(is_finite, x, lanes::broadcast<F>(0));
     }
+    largest_.add_number(x);
     D const wide = lanes::widen(x);  // makes the square exact
     squares_ = lanes::add_product(squares_, wide, wide);
   }
@@ -64,7 +68,7 @@ class gradient_lanes {
   }
 
   LOWP_FN partial_gradients total(std::uint64_t count) const {
-    partial_gradients partial{count, nonfinite_, largest_.total(count), {}};
+    partial_gradients partial{count, nonfinite_, largest_.total(count), {}, nan_};
     all_squares_.add_to(partial.squares);
     return partial;
   }
@@ -75,7 +79,7 @@ class gradient_lanes {
  private:
   D squares_ = lanes::broadcast<D>(0);
   compensated_lanes<D> all_squares_;
-  std::uint64_t nonfinite_ = 0;
+  std::uint64_t nonfinite_ = 0, nan_ = 0;
 };
 
 LOWP_EXACT_END

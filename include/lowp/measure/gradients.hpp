@@ -60,11 +60,12 @@ LOWP_HOST_FN void measure_on(auto const& executor, auto&& g, gradient_report& re
   run(by_blocks(executor), "measure", make<measuring>{}, &report, read("g", g));
 }
 
-LOWP_HOST_FN amax largest_of(auto&& range) {
+LOWP_HOST_FN gradient_report measured(auto&& range) {
   gradient_report report;
   measure_on(simd::this_thread{}, range, report);
-  return report.largest;
+  return report;
 }
+LOWP_HOST_FN amax largest_of(auto&& range) { return measured(range).largest; }
 
 }  // namespace detail
 

@@ -142,10 +142,12 @@ namespace lowp::functions {
 
 /// Returns the least k >= 0 with 2^-k largest at most T's largest finite value over 2^headroom.
 ///
-/// @param largest   result of the projection in float or bfloat16; if infinite or NaN, k is 0
+/// @param largest   result of the projection in float or bfloat16; if infinite, k is 0
 /// @param headroom  other inputs may give results of up to 2^headroom times `largest`
+/// @throws std::invalid_argument  `largest` is NaN; in device code k is 0
 template <scalable T>
 LOWP_FN constexpr int projection_exponent(amax const& largest, int headroom = 1) {
+  detail::refuse_nan(largest, "projection_exponent: largest");
   int const k = 127 - static_cast<int>(lanes::bits(power_of_two_scale<T>(largest, headroom)) >> 23);
   return k > 0 ? k : 0;
 }

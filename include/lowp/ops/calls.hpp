@@ -81,7 +81,7 @@ namespace names {
   X(alpha) X(scale) X(columns) X(eps) X(mask) X(weight) X(bias) X(high) X(low) X(gate) X(up) \
   X(exponent) X(function) X(rounding) X(report) X(inverse_scale) X(gradients) X(max_norm) \
   X(model) X(updates) X(stream) X(surplus) X(rounding_or_overflow) X(rounding_overflow_or_report) \
-  X(largest_rounding_or_overflow) X(rounding_scale_rule_or_overflow) X(reciprocal_rms) \
+  X(largest_rounding_or_overflow) X(rounding_scale_rule_overflow_or_options) X(reciprocal_rms) \
   X(mean_or_reciprocal_deviation) X(y) X(dx) X(dy) X(dgate) X(dup) X(dweight) X(dbias) X(mean) \
   X(reciprocal_deviation) X(logits) X(labels) X(options) X(losses) X(dlogits) \
   X(row_var) X(column_var)

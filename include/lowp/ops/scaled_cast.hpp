@@ -40,7 +40,7 @@ struct scaling {
 /// @param in       n elements
 /// @param out      n elements; may be the storage of `in` if elements have equal size
 /// @param scale    finite and not 0
-/// @param largest  optional; merges the largest |in[i]| in the same pass
+/// @param largest  optional; merges the largest |in[i]| in the same pass, without NaN
 /// @throws std::invalid_argument  `scale` is infinite, NaN or 0, sizes differ, or ranges overlap in
 ///                                another way
 template <class Executor>

@@ -66,12 +66,15 @@ template <>
 inline constexpr std::uint32_t last_scale<float> = 0x7f7fffff;
 
 template <class T, class F>
-LOWP_FN block_scale_of<F> float_scale(block_rule rule, F const& amax) {
+LOWP_FN block_scale_of<F> float_scale(power_rule const& of, F const& amax) {
   using namespace lanes;
   F const most = broadcast<F>(largest_element<T>());
-  if (rule == block_rule::quotient) {
-    F const s = div(amax, most);
-    F const scale = select(lanes::is_zero(s), broadcast<F>(0x1p-23f), s);
+  if (of.rule == block_rule::quotient) {
+    float const least = of.type == computed_in::float32    ? 0x1p-23f
+                        : of.type == computed_in::bfloat16 ? 0x1p-7f
+                                                           : 0x1p-10f;
+    F const s = rounded_as(of.type, div(amax, most));
+    F const scale = select(lanes::is_zero(s), broadcast<F>(least), s);
     return {bits(scale), scale};
   }
   F const limit =

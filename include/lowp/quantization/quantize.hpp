@@ -17,17 +17,17 @@ namespace lowp {
 /// Optional arguments of `quantize`.
 struct quantize_options {
   std::size_t columns = 0;                ///< of a matrix, in rows; tiles need it
-  std::optional<amax> largest{};          ///< the tensor's largest magnitude, without NaN, if known
+  std::optional<amax> largest{};          ///< the tensor's largest magnitude, if known; see amax
   quantization_report* report = nullptr;  ///< counts are added to it
   amax const* largest_at = nullptr;       ///< where `largest` is, if in memory; it has precedence
 };
 
 namespace detail {
 
-struct observing_numbers {
+struct observed_element {
   template <class F>
   LOWP_FN F operator()(F const& x) const {
-    return lanes::select(lanes::is_nan(x), lanes::broadcast<F>(0), x);
+    return x;
   }
 };
 
@@ -104,9 +104,9 @@ struct make_tensor_scaling {
 /// threads. One pass rounds, after others for the tensor's largest magnitude and for tiles.
 ///
 /// On a GPU, options.report, options.largest_at and out.tensor_scale_at are in device memory. A
-/// recipe that needs the tensor's largest magnitude needs it in options. Tiles are as wide as high,
-/// and part nothing that a rotated or packed range keeps together. A tensor without elements leaves
-/// out.tensor_scale_at as it is.
+/// recipe that needs the tensor's largest magnitude needs it in options. If that is NaN in device
+/// memory, so is every scale. Tiles are as wide as high, and part nothing that a rotated or packed
+/// range keeps together. A tensor without elements leaves out.tensor_scale_at as it is.
 ///
 /// @param in        n elements of float or a narrow type, or `rotated` ones; a block has successive
 ///                  elements of a row
@@ -115,8 +115,8 @@ struct make_tensor_scaling {
 /// @param rounding  nearest_even is the recipe's own rounding to nearest; a stochastic mode is
 ///                  keyed by the element's index
 /// @param options   see quantize_options
-/// @throws std::invalid_argument  sizes differ, ranges overlap, or a row is no whole number of
-///                                blocks
+/// @throws std::invalid_argument  sizes differ, ranges overlap, a row is no whole number of blocks,
+///                                or the given largest magnitude is NaN
 template <class Executor>
 struct quantize_operation : operation<Executor> {
   using calls = otherwise<the_arguments_fit_no_call>;
@@ -140,18 +140,19 @@ struct quantize_operation : operation<Executor> {
       wrong = wrong_on_a_device(
           function, recipe, options, out.tensor_scale_at != nullptr,
           std::max(kept_together<std::remove_cvref_t<In>>, kept_together<decltype(out.codes)>));
+    amax largest = options.largest.value_or(amax{});
+    if constexpr (!is_on_a_device)
+      if (options.largest_at != nullptr) largest = *options.largest_at;
+    if (wrong.empty() && lanes::is_nan(largest.value()))
+      wrong = joined_text({function, ": ", "the tensor's largest magnitude is NaN"});
     if (!wrong.empty()) return this->executor.refuse_if(wrong);
     if (!is_right(this->executor, "quantize", make<copy_element>{}, to, from)) return;
 
-    amax largest = options.largest.value_or(amax{});
-    if constexpr (!is_on_a_device) {
-      if (options.largest_at != nullptr)
-        largest = *options.largest_at;
-      else if (recipe.needs_tensor() && !options.largest)
-        this->executor(call_of(make<observing_numbers>{}, &largest, from));
-    }
+    if constexpr (!is_on_a_device)
+      if (recipe.needs_tensor() && !options.largest && options.largest_at == nullptr)
+        this->executor(call_of(make<observed_element>{}, &largest, from));
     default_environment const environment;
-    target.rule.tensor = computed_tensor_scales(recipe.of_scale.rule, largest.value(), recipe.most);
+    target.rule.tensor = computed_tensor_scales(recipe.of_scale, largest.value(), recipe.most);
     if constexpr (is_on_a_device) {
       if (options.largest_at == nullptr) out.tensor_scale = target.rule.tensor.value;
       if (recipe.needs_choice() || options.report != nullptr || options.largest_at != nullptr ||
@@ -161,9 +162,9 @@ struct quantize_operation : operation<Executor> {
             out,
             {target.rule, recipe.choice, recipe.most, recipe.rows != 1 ? across : 0,
              out.tensor_scale_at}};
-        this->executor(call_of(
-            make_tensor_numbers{recipe.of_scale.rule, recipe.most, largest, options.largest_at},
-            options.report, write("", tiles, rounding, overflow::saturate), from));
+        this->executor(
+            call_of(make_tensor_numbers{recipe.of_scale, recipe.most, largest, options.largest_at},
+                    options.report, write("", tiles, rounding, overflow::saturate), from));
         return;
       }
     }

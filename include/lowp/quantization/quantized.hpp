@@ -146,7 +146,8 @@ struct recipe_rule {
   tensor_scales tensor{};
   quantization_report* report = nullptr;
   bool may_be_plain = of_element != element_rule::search && ties == halves::even &&
-                      zeros == zero_code::with_sign && report == nullptr;
+                      zeros == zero_code::with_sign && of_scale.type == computed_in::float32 &&
+                      report == nullptr;
   std::uint32_t const* codes = nullptr;  ///< of given scales, if there are any
   float const* factors = nullptr;
 

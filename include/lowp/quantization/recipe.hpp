@@ -57,12 +57,7 @@ struct quantization_recipe {
   LOWP_FN constexpr bool needs_choice() const { return rows != 1 || choice != four_over_six::no; }
 
   /// Returns true if scales depend on the tensor's largest magnitude.
-  LOWP_FN constexpr bool needs_tensor() const {
-    using enum block_rule;
-    block_rule const r = of_scale.rule;
-    return r == te || r == torchao_two_level || r == compressed_tensors ||
-           r == compressed_tensors_bfloat16 || r == modelopt || r == upward;
-  }
+  LOWP_FN constexpr bool needs_tensor() const { return detail::needs_tensor(of_scale.rule); }
 };
 
 template <class T>
@@ -74,6 +69,7 @@ using float_scaled_recipe = quantization_recipe<T, 128, float>;
 namespace recipes {
 
 namespace detail {
+using lowp::detail::computed_in;
 using lowp::detail::infinite_scale;
 /// Half a unit of the last place of T's significand.
 template <class T>
@@ -96,7 +92,8 @@ inline constexpr nvfp4_recipe
   torchao_0_18_nvfp4_two_level  {"torchao_0_18_nvfp4_two_level",  {block_rule::torchao_two_level, 0}},
   torchao_0_18_nvfp4_one_level  {"torchao_0_18_nvfp4_one_level",  {block_rule::torchao_one_level, 0}},
   compressed_tensors_0_20_nvfp4 {"compressed_tensors_0_20_nvfp4", {block_rule::compressed_tensors, 0}, element_rule::divide, {}, zero_code::plus_if_exact},
-  compressed_tensors_0_20_nvfp4_bfloat16 {"compressed_tensors_0_20_nvfp4_bfloat16", {block_rule::compressed_tensors_bfloat16, 0}, element_rule::divide, {}, zero_code::plus_if_exact},
+  compressed_tensors_0_20_nvfp4_bfloat16 {"compressed_tensors_0_20_nvfp4_bfloat16", {.rule = block_rule::compressed_tensors, .type = detail::computed_in::bfloat16}, element_rule::divide, {}, zero_code::plus_if_exact},
+  compressed_tensors_0_20_nvfp4_float16 {"compressed_tensors_0_20_nvfp4_float16", {.rule = block_rule::compressed_tensors, .type = detail::computed_in::float16}, element_rule::divide, {}, zero_code::plus_if_exact},
   modelopt_0_47_nvfp4           {"modelopt_0_47_nvfp4",           {block_rule::modelopt, 0}, element_rule::divide, {}, zero_code::plus_if_exact},
   ggml_nvfp4                    {"ggml_nvfp4",                    {block_rule::ggml, 0}, element_rule::search, {}, zero_code::plus},
   nvfp4_unbiased                {"nvfp4_unbiased",                {block_rule::upward, 0}, element_rule::divide};
@@ -115,15 +112,22 @@ template <class T> inline constexpr mx_recipe<T> microxcaling_even  {"microxcali
 inline constexpr mx_recipe<float4_e2m1fn>
   te_2_20_mxfp4                 {"te_2_20_mxfp4",                 {block_rule::ceil_log, 0}},
   compressed_tensors_0_20_mxfp4 {"compressed_tensors_0_20_mxfp4", {block_rule::carry, 1u << 21, detail::infinite_scale::is_one_rounded}, {}, {}, zero_code::plus_if_exact},
+  compressed_tensors_0_20_mxfp4_bfloat16 {"compressed_tensors_0_20_mxfp4_bfloat16", {block_rule::carry, 1u << 21, detail::infinite_scale::is_one_rounded, 0, false, false, detail::computed_in::bfloat16}, {}, {}, zero_code::plus_if_exact},
   modelopt_0_47_mxfp4           {"modelopt_0_47_mxfp4",           {block_rule::ceil_log, 0, detail::infinite_scale::is_zero}, {}, halves::toward_zero, zero_code::minus_if_exact},
   ggml_mxfp4                    {"ggml_mxfp4",                    {block_rule::floor_log, 0, {}, 0, false, true}, element_rule::search, {}, zero_code::plus};
 inline constexpr float_scaled_recipe<float8_e4m3fn>
   torchao_0_18_float8_1x128     {"torchao_0_18_float8_1x128",     {block_rule::reciprocal, 0}},
   torchao_0_18_float8_128x128   {"torchao_0_18_float8_128x128",   {block_rule::reciprocal, 0}, {}, {}, {}, 128},
   compressed_tensors_0_20_fp8_1x128   {"compressed_tensors_0_20_fp8_1x128",   {block_rule::quotient, 0}, element_rule::divide},
-  compressed_tensors_0_20_fp8_128x128 {"compressed_tensors_0_20_fp8_128x128", {block_rule::quotient, 0}, element_rule::divide, {}, {}, 128};
+  compressed_tensors_0_20_fp8_1x128_bfloat16 {"compressed_tensors_0_20_fp8_1x128_bfloat16", {.rule = block_rule::quotient, .type = detail::computed_in::bfloat16}, element_rule::divide},
+  compressed_tensors_0_20_fp8_1x128_float16  {"compressed_tensors_0_20_fp8_1x128_float16",  {.rule = block_rule::quotient, .type = detail::computed_in::float16}, element_rule::divide},
+  compressed_tensors_0_20_fp8_128x128 {"compressed_tensors_0_20_fp8_128x128", {block_rule::quotient, 0}, element_rule::divide, {}, {}, 128},
+  compressed_tensors_0_20_fp8_128x128_bfloat16 {"compressed_tensors_0_20_fp8_128x128_bfloat16", {.rule = block_rule::quotient, .type = detail::computed_in::bfloat16}, element_rule::divide, {}, {}, 128},
+  compressed_tensors_0_20_fp8_128x128_float16  {"compressed_tensors_0_20_fp8_128x128_float16",  {.rule = block_rule::quotient, .type = detail::computed_in::float16}, element_rule::divide, {}, {}, 128};
 inline constexpr float_scaled_recipe<std::int8_t>
-  compressed_tensors_0_20_int8  {"compressed_tensors_0_20_int8_1x128", {block_rule::quotient, 0}, element_rule::divide};
+  compressed_tensors_0_20_int8  {"compressed_tensors_0_20_int8_1x128", {block_rule::quotient, 0}, element_rule::divide},
+  compressed_tensors_0_20_int8_bfloat16 {"compressed_tensors_0_20_int8_1x128_bfloat16", {.rule = block_rule::quotient, .type = detail::computed_in::bfloat16}, element_rule::divide},
+  compressed_tensors_0_20_int8_float16  {"compressed_tensors_0_20_int8_1x128_float16",  {.rule = block_rule::quotient, .type = detail::computed_in::float16}, element_rule::divide};
 // clang-format on
 
 }  // namespace recipes
@@ -135,9 +139,9 @@ LOWP_EXACT_BEGIN
 template <class T, class Scale, class F>
 LOWP_FN block_scale_of<F> scale_by(power_rule const& rule, tensor_scales const& t, F const& amax) {
   if constexpr (std::is_same_v<Scale, float8_e4m3fn>)
-    return fp8_scale(rule.rule, t, amax);
+    return fp8_scale(rule, t, amax);
   else if constexpr (std::is_same_v<Scale, float>)
-    return float_scale<T>(rule.rule, amax);
+    return float_scale<T>(rule, amax);
   else
     return power_scale<T>(rule, amax);
 }
@@ -170,7 +174,9 @@ LOWP_FN auto code_by(Recipe const& recipe, F const& x, F const& factor,
   constexpr bool is_to_nearest = std::is_same_v<R, nearest_even>;
   bool const searches = is_to_nearest && recipe.of_element == element_rule::search;
   bool const multiplies = searches || recipe.of_element == element_rule::multiply;
-  F const scaled = multiplies ? mul(x, factor) : div(x, factor);
+  F scaled = multiplies ? mul(x, factor) : div(x, factor);
+  if (recipe.of_scale.rule != block_rule::compressed_tensors)  // its factor is a float
+    scaled = rounded_as(recipe.of_scale.type, scaled);
   encoded<U, mask<F>> result;
   if (!is_to_nearest || recipe.ties == halves::even) {
     result = encode<f>(bits(scaled), random, rounding, results);

@@ -17,25 +17,55 @@ namespace lowp {
 /// A rule for the scale of a block. The first ones make scales of float8_e4m3fn beside one of the
 /// tensor, and the last two make floats. The others make powers of two.
 enum class block_rule : std::uint8_t {
-  te,                           ///< e4m3(amax * (S / 6)), S = 2688 / tensor amax
-  torchao_two_level,            ///< e4m3(amax / 6 / t), at least 2^-6, t = tensor amax / 2688
-  torchao_one_level,            ///< e4m3(amax / 6), at least 2^-6
-  compressed_tensors,           ///< e4m3(S * (amax / 6)), S = 2688 * (1 / tensor amax); 0.125 for 0
-  compressed_tensors_bfloat16,  ///< likewise, with amax / 6 in bfloat16
-  modelopt,                     ///< e4m3(amax / (6 * t)), at least 2^-9, 1 for 0
-  ggml,                         ///< amax / 6 in ggml's own e4m3, which has no codes from 256 to 416
-  upward,                       ///< the smallest code with amax <= 6 * code * t, t a power of two
-  carry,       ///< the exponent of amax after `carry` is added to its bits, less emax
-  ceil_log,    ///< ceil(log2(amax / max)), with the logarithm rounded to float
-  floor_log,   ///< floor(log2(amax)), with the logarithm rounded to float, less emax
-  ceil,        ///< ceil(log2(amax * (1 / max))), exactly
-  quotient,    ///< amax / max; 2^-23 for 0
-  reciprocal,  ///< 1 / (max / amax), with an amax of at least 1e-12
+  te,                  ///< e4m3(amax * (S / 6)), S = 2688 / tensor amax
+  torchao_two_level,   ///< e4m3(amax / 6 / t), at least 2^-6, t = tensor amax / 2688
+  torchao_one_level,   ///< e4m3(amax / 6), at least 2^-6
+  compressed_tensors,  ///< e4m3(S * (amax / 6)), S = 2688 * (1 / tensor amax); 0.125 for 0
+  modelopt,            ///< e4m3(amax / (6 * t)), at least 2^-9, 1 for 0
+  ggml,                ///< amax / 6 in ggml's own e4m3, which has no codes from 256 to 416
+  upward,              ///< the smallest code with amax <= 6 * code * t, t a power of two
+  carry,               ///< the exponent of amax after `carry` is added to its bits, less emax
+  ceil_log,            ///< ceil(log2(amax / max)), with the logarithm rounded to float
+  floor_log,           ///< floor(log2(amax)), with the logarithm rounded to float, less emax
+  ceil,                ///< ceil(log2(amax * (1 / max))), exactly
+  quotient,            ///< amax / max; for 0 the distance from 1 to the next number
+  reciprocal,          ///< 1 / (max / amax), with an amax of at least 1e-12
 };
 
 namespace detail {
 
 inline constexpr float largest_float = 0x1.fffffep127f;
+
+/// The type of a package's tensor, in which compressed-tensors computes: it rounds each result to
+/// that type.
+enum class computed_in : std::uint8_t { float32, bfloat16, float16 };
+
+/// The scale of a block whose largest magnitude is infinite.
+enum class infinite_scale : std::uint8_t {
+  is_rounded,      ///< the largest code, or what the exponent gives
+  is_nan,          ///< NaN
+  is_nan_rounded,  ///< NaN, also if `carry` makes an infinity
+  is_zero,         ///< the code 0, and every element becomes 0
+  is_one_rounded,  ///< the code of 1, and every element becomes 0, also if `carry` makes an infinity
+};
+
+/// The part of a recipe that fixes scales. The numbers after `rule` are for powers of two.
+struct power_rule {
+  block_rule rule;
+  std::uint32_t carry = 0;  ///< is added to the bits of amax
+  infinite_scale infinite = infinite_scale::is_rounded;
+  std::uint32_t least = 0;   ///< elements get the factor of this code where it is larger
+  bool zero_is_one = false;  ///< elements get the factor 1 for the code 0
+  bool is_value = false;     ///< elements get the scale itself, not its reciprocal
+  computed_in type = computed_in::float32;
+};
+
+/// Returns true if scales depend on the tensor's largest magnitude.
+LOWP_FN constexpr bool needs_tensor(block_rule r) {
+  using enum block_rule;
+  return r == te || r == torchao_two_level || r == compressed_tensors || r == modelopt ||
+         r == upward;
+}
 
 /// The numbers of a tensor that its blocks' scales need.
 struct tensor_scales {
@@ -46,10 +76,20 @@ struct tensor_scales {
 
 LOWP_EXACT_BEGIN
 
-LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most) {
+/// Returns x, rounded to the type in which a package computes.
+template <class F>
+LOWP_FN F rounded_as(computed_in type, F const& x) {
+  return type == computed_in::float32    ? x
+         : type == computed_in::bfloat16 ? rounded_to<bfloat16>(x)
+                                         : rounded_to<float16>(x);
+}
+
+LOWP_FN tensor_scales tensor_scales_of(power_rule const& of, float amax, float most) {
   using namespace lanes;
   tensor_scales t;
-  switch (rule) {
+  constexpr float nan = from_bits<float>(binary32_nan);
+  if (needs_tensor(of.rule) && lanes::is_nan(amax)) return {nan, nan, nan, nan};
+  switch (of.rule) {
     case block_rule::te:
       t.encode = div(most * 6, amax);
       if (!(lanes::magnitude(t.encode) < binary32_infinity)) t.encode = largest_float;
@@ -61,13 +101,15 @@ LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most) 
     case block_rule::modelopt:
       t.decode = div(amax, 2688.0f);
       t.encode = div(1.0f, t.decode);
-      t.of_amax = rule == block_rule::modelopt ? mul(6.0f, t.decode) : t.decode;
+      t.of_amax = of.rule == block_rule::modelopt ? mul(6.0f, t.decode) : t.decode;
       break;
-    case block_rule::compressed_tensors:
-    case block_rule::compressed_tensors_bfloat16:
-      t.encode = mul(2688.0f, div(1.0f, lanes::magnitude(amax) < 0x00800000 ? 0x1p-126f : amax));
+    case block_rule::compressed_tensors: {
+      float const least = of.type == computed_in::float16 ? 0x1p-14f : 0x1p-126f;
+      float const inverse = div(1.0f, lanes::magnitude(amax) < bits(least) ? least : amax);
+      t.encode = rounded_as(of.type, mul(2688.0f, rounded_as(of.type, inverse)));
       if (lanes::magnitude(t.encode) >= binary32_infinity) t.encode = 1;
       return {t.encode, t.encode, 1, div(1.0f, t.encode)};
+    }
     case block_rule::upward: {
       // A power of two, so that its products with scales are exact and normal.
       std::uint32_t const power = (bits(div(amax, 2688.0f)) + 0x7fffff) & binary32_infinity;
@@ -86,8 +128,9 @@ LOWP_FN tensor_scales tensor_scales_of(block_rule rule, float amax, float most) 
 inline namespace LOWP_UNIT {
 
 /// Returns tensor_scales_of, for a caller that holds a default_environment.
-LOWP_OPAQUE inline tensor_scales computed_tensor_scales(block_rule rule, float amax, float most) {
-  return tensor_scales_of(rule, amax, most);
+LOWP_OPAQUE inline tensor_scales computed_tensor_scales(power_rule const& of, float amax,
+                                                        float most) {
+  return tensor_scales_of(of, amax, most);
 }
 
 }  // namespace LOWP_UNIT
@@ -194,14 +237,14 @@ LOWP_FN U bits_of_power(U const& code) {
 
 /// Returns a block's scale of float8_e4m3fn.
 template <class F>
-LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F const& amax) {
+LOWP_FN block_scale_of<F> fp8_scale(power_rule const& of, tensor_scales const& t, F const& amax) {
   using namespace lanes;
   using U = word<F>;
   F const one = broadcast<F>(1), decode = broadcast<F>(t.decode);
   auto const at_least = [](F const& x, float y) {  // keeps NaN
     return from_bits<F>(max(lanes::magnitude(x), broadcast<U>(lanes::bits(y))));
   };
-  switch (rule) {
+  switch (of.rule) {
     case block_rule::te: {
       e4m3<F> const s(mul(amax, broadcast<F>(t.of_amax)));
       return {s.code, encode_factor(s.value, decode)};
@@ -211,10 +254,8 @@ LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F c
       e4m3<F> const s(at_least(div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax)), 0x1p-6f));
       return {s.code, div(broadcast<F>(t.encode), s.value)};
     }
-    case block_rule::compressed_tensors:
-    case block_rule::compressed_tensors_bfloat16: {
-      F sixth = div(amax, broadcast<F>(6));
-      if (rule == block_rule::compressed_tensors_bfloat16) sixth = rounded_to<bfloat16>(sixth);
+    case block_rule::compressed_tensors: {
+      F const sixth = rounded_as(of.type, div(amax, broadcast<F>(6)));
       e4m3<F> s(mul(broadcast<F>(t.encode), sixth));
       auto const is_zero = equal(s.code, broadcast<U>(0));
       s.code = select(is_zero, broadcast<U>(0x20), s.code);
@@ -236,25 +277,6 @@ LOWP_FN block_scale_of<F> fp8_scale(block_rule rule, tensor_scales const& t, F c
     }
   }
 }
-
-/// The scale of a block whose largest magnitude is infinite.
-enum class infinite_scale : std::uint8_t {
-  is_rounded,      ///< the largest code, or what the exponent gives
-  is_nan,          ///< NaN
-  is_nan_rounded,  ///< NaN, also if `carry` makes an infinity
-  is_zero,         ///< the code 0, and every element becomes 0
-  is_one_rounded,  ///< the code of 1, and every element becomes 0, also if `carry` makes an infinity
-};
-
-/// The part of a recipe that fixes a scale which is a power of two.
-struct power_rule {
-  block_rule rule;
-  std::uint32_t carry;  ///< is added to the bits of amax
-  infinite_scale infinite = infinite_scale::is_rounded;
-  std::uint32_t least = 0;   ///< elements get the factor of this code where it is larger
-  bool zero_is_one = false;  ///< elements get the factor 1 for the code 0
-  bool is_value = false;     ///< elements get the scale itself, not its reciprocal
-};
 
 /// Returns a block's scale that is a power of two, for elements of the type T.
 template <class T, class F>

@@ -57,7 +57,7 @@ LOWP_OPAQUE void choose_scales(given_scales& to, Recipe const& recipe, float lar
   using namespace lanes;
   constexpr auto width = static_cast<std::size_t>(Recipe::block);
   auto const rows = static_cast<std::size_t>(recipe.rows);
-  tensor_scales const t = tensor_scales_of(recipe.of_scale.rule, largest, recipe.most);
+  tensor_scales const t = tensor_scales_of(recipe.of_scale, largest, recipe.most);
   for (std::size_t tile = 0; tile < size / width / rows; ++tile) {
     std::size_t const across = columns / width;
     std::size_t const first = tile / across * rows * columns + tile % across * width;
@@ -93,14 +93,14 @@ struct tensor_numbers : copy_element {
 struct make_tensor_numbers {
   static constexpr bool is_costly = true, may_be_absent = true;
 
-  block_rule rule;
+  power_rule of_scale;
   float most;
   amax largest;
   amax const* largest_at;  ///< the largest magnitude, if it is in device memory
 
   LOWP_FN tensor_numbers operator()() const {
     float const x = (largest_at != nullptr ? *largest_at : largest).value();
-    return {{}, tensor_scales_of(rule, x, most), x};
+    return {{}, tensor_scales_of(of_scale, x, most), x};
   }
   amax const* stored_at() const { return largest_at; }
 };

@@ -8,9 +8,12 @@
 
 namespace lowp {
 
-/// The largest |x| seen: NaN if any x was NaN, 0 if no x was seen. Its bytes are those of a float
-/// without a sign, so that code for floats can read it. Integers find it, because the hardware's
-/// maximum of two floats loses NaN.
+/// The largest |x| seen, infinity included; 0 if none was. Reports skip NaN and count it beside, so
+/// that one NaN does not decide the scale of all other elements. Its bytes are those of a float
+/// without a sign, so that code for floats can read it.
+///
+/// No scale can be made of NaN. A function on the host refuses an amax that is NaN by name. In
+/// device memory such an amax makes NaN of every scale that depends on it.
 struct amax {
   std::uint32_t bits = 0;
 
@@ -30,14 +33,18 @@ struct amax {
 /// stored weight not finite, unless the overflow policy saturates. All zero bytes are an empty
 /// report.
 struct update_amax {
-  amax gradient;  ///< as given
-  amax weight;    ///< as stored: after the update, and rounded
+  amax gradient;                   ///< as given
+  amax weight;                     ///< as stored: after the update, and rounded
+  std::uint64_t nan_gradient = 0;  ///< NaN elements, which `gradient` skips
+  std::uint64_t nan_weight = 0;    ///< likewise
 
   /// Merges other maxima, as += does, alone or beside other threads.
   template <class Atomics = detail::alone>
   LOWP_FN constexpr update_amax& add(update_amax const& other, Atomics const& atomics = {}) {
     gradient.add(other.gradient, atomics);
     weight.add(other.weight, atomics);
+    atomics.add(nan_gradient, other.nan_gradient);
+    atomics.add(nan_weight, other.nan_weight);
     return *this;
   }
 };
@@ -51,17 +58,32 @@ class amax_lanes {
  public:
   static constexpr bool sees_codes = false;
 
-  LOWP_FN void add(F const& x) { largest_ = lanes::max(largest_, lanes::magnitude(x)); }
+  LOWP_FN void add(F const& x) {
+    if constexpr (requires { lane<F>::maximum_number(x, x); })
+      largest_ = lanes::bits(lane<F>::maximum_number(size_of(x), lanes::from_bits<F>(largest_)));
+    else
+      add_number(lanes::from_bits<F>(
+          lanes::select(lanes::is_nan(x), lanes::broadcast<U>(0), lanes::magnitude(x))));
+  }
+  /// Adds x, which is not NaN.
+  LOWP_FN void add_number(F const& x) { largest_ = lanes::max(largest_, lanes::magnitude(x)); }
   LOWP_FN void add(amax_lanes const& other) { largest_ = lanes::max(largest_, other.largest_); }
   LOWP_FN void end_batch() {}
   LOWP_FN amax total(std::uint64_t) const {
     amax all;
     for (int i = 0; i < lane<U>::lanes; ++i) all += amax{lane<U>::at(largest_, i)};
-    if (all.bits > lanes::binary32_infinity) all.bits = lanes::binary32_nan;
     return all;
   }
 
  private:
+  /// Returns |x|. nvcc would make an integer's operation one that flushes, under --use_fast_math.
+  LOWP_FN static F size_of(F const& x) {
+    if constexpr (requires { lane<F>::absolute(x); })
+      return lane<F>::absolute(x);
+    else
+      return lanes::absolute(x);
+  }
+
   U largest_ = lanes::broadcast<U>(0);
 };
 
@@ -82,20 +104,24 @@ class update_amax_lanes {
                    F const& gradient) {
     gradient_.add(gradient);
     weight_.add(now);
+    U const larger = lanes::max(lanes::magnitude(gradient), lanes::magnitude(now));
+    if (!lanes::any(lanes::greater(larger, lanes::broadcast<U>(lanes::binary32_infinity)))) return;
+    nan_gradient_ += lanes::count(lanes::is_nan(gradient));
+    nan_weight_ += lanes::count(lanes::is_nan(now));
   }
-  LOWP_FN void add_masked(M const& is_element, F const&, U const&, U const&, F const&, F const& now,
-                          M const&, F const& gradient) {
-    gradient_.add(only(is_element, gradient));
-    weight_.add(only(is_element, now));
+  LOWP_FN void add_masked(M const& is_element, F const& u, U const& before, U const& after,
+                          F const& old, F const& now, M const& overflowed, F const& gradient) {
+    add(u, before, after, old, only(is_element, now), overflowed, only(is_element, gradient));
   }
   LOWP_FN void end_batch() {}
 
   LOWP_FN update_amax total(std::uint64_t count) const {
-    return {gradient_.total(count), weight_.total(count)};
+    return {gradient_.total(count), weight_.total(count), nan_gradient_, nan_weight_};
   }
 
  private:
   amax_lanes<F> gradient_, weight_;
+  std::uint64_t nan_gradient_ = 0, nan_weight_ = 0;
 };
 
 template <class F>

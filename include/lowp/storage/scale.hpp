@@ -5,6 +5,7 @@
 //     scaled_cast(x, codes, power_of_two_scale<T>(measure(x).largest));   // current scaling
 #pragma once
 
+#include <lowp/base/error_text.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/format/codec.hpp>
 #include <lowp/report/amax.hpp>
@@ -25,6 +26,16 @@ template <format F>
 inline constexpr std::uint32_t max_significand =
     (F.max_code() & F.significand_mask()) << (23 - F.significand_bits);
 
+/// Refuses an amax that is NaN, by the names of a function and its argument. Does nothing in device
+/// code, which cannot throw.
+LOWP_FN constexpr void refuse_nan([[maybe_unused]] amax const& largest,
+                                  [[maybe_unused]] char const* what) {
+#if !defined(__CUDA_ARCH__)
+  if ((largest.bits & (lanes::binary32_sign - 1)) > lanes::binary32_infinity)
+    refuse(joined_text({what, " is NaN, of which no scale can be made"}));
+#endif
+}
+
 }  // namespace detail
 
 namespace functions {
@@ -33,14 +44,19 @@ namespace functions {
 /// floats. s is the largest power of two such that |x| <= amax gives |x| * s <= T's largest finite
 /// value, in every rounding mode.
 ///
-/// Returns 1 if amax is zero, infinite or NaN, whatever the margin, as Transformer Engine's
-/// compute_scale_from_amax does (common/recipe/recipe_common.cuh).
+/// Returns 1 if amax is zero or infinite, whatever the margin, as Transformer Engine's
+/// compute_scale_from_amax does (common/recipe/recipe_common.cuh). In device code it returns NaN
+/// for NaN.
+///
+/// @throws std::invalid_argument  amax is NaN
 template <scalable T>
 LOWP_FN constexpr float power_of_two_scale(amax const& largest, int margin = 0) {
   using namespace lanes;
   constexpr format f = T::descriptor;
   constexpr int most = 126, limit = 1000;
   std::uint32_t const bits = largest.bits & (binary32_sign - 1);
+  detail::refuse_nan(largest, "power_of_two_scale: amax");
+  if (bits > binary32_infinity) return from_bits<float>(binary32_nan);
   if (bits == 0 || bits >= binary32_infinity) return 1;
   detail::unpacked const x = detail::unpack_pattern<detail::binary32>(bits);
   auto const significand = static_cast<std::uint32_t>(x.significand >> 38) & 0x7fffff;
@@ -161,13 +177,18 @@ struct delayed_scale {
 
   /// Records the largest magnitude of a step, over all shards. Every `interval` updates, `scale`
   /// becomes power_of_two_scale of a chosen magnitude: the last one, or the largest of the last
-  /// `length`, without NaN. `scale` stays if the chosen one is zero, infinite or NaN. An infinite
-  /// amax therefore holds it until it leaves the history: do not record a skipped step. `length`
-  /// and `interval` outside their range mean the nearest value in it.
+  /// `length`, without NaN. `scale` stays if the chosen one is zero or infinite. An infinite amax
+  /// therefore holds it until it leaves the history: do not record a skipped step. `length` and
+  /// `interval` outside their range mean the nearest value in it. In device code a NaN makes
+  /// `scale` NaN until the next new scale.
+  ///
+  /// @throws std::invalid_argument  `largest` is NaN; nothing is recorded
   LOWP_FN constexpr void update(amax const& largest) {
+    detail::refuse_nan(largest, "delayed_scale::update: the largest magnitude");
     std::uint32_t const size = length == 0 ? 1 : length > Capacity ? Capacity : length;
     history[updates % size] = largest;
     ++updates;
+    if (lanes::is_nan(largest.value())) scale = lanes::from_bits<float>(lanes::binary32_nan);
     if (interval > 1 && updates % interval != 0) return;
     amax chosen = largest;
     if (algorithm == amax_algorithm::max) {

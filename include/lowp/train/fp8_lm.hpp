@@ -27,8 +27,13 @@ LOWP_OPAQUE inline std::array<amax, 3> bounds_of(amax const (&codes)[4], float c
   auto const [w, g, m, v] = largest;
   double const bounds[] = {w + 8 * a.lr, a.beta1 * m + (1 - a.beta1) * g,
                            a.beta2 * v + (1 - a.beta2) * g * g};
-  return {amax{lanes::bits(narrowed(bounds[0]))}, amax{lanes::bits(narrowed(bounds[1]))},
-          amax{lanes::bits(narrowed(bounds[2]))}};
+  std::array<amax, 3> all;
+  for (int i = 0; i < 3; ++i) {  // 0 times infinity has no bound
+    std::uint32_t const bits = lanes::bits(narrowed(bounds[i]));
+    all[static_cast<std::size_t>(i)] = {bits < lanes::binary32_infinity ? bits
+                                                                        : lanes::binary32_infinity};
+  }
+  return all;
 }
 
 LOWP_EXACT_END

@@ -105,8 +105,17 @@ LOWP_OPAQUE inline double direction_over_noise(double beta1) {
   return 0.7978845608028654 * std::sqrt((1 - beta1) / (1 + beta1));
 }
 
-LOWP_OPAQUE inline double mean_direction(update_report const& report, double lr) {
-  return report.requested.value() / static_cast<double>(report.count - report.nonfinite) / lr;
+// No template: nvcc breaks lists of which some entries depend on an argument.
+LOWP_COLD inline error_text check_rate(double lr) {
+  return check_numbers("update_of: ", {{"lr", lr, above_zero}});
+}
+
+LOWP_OPAQUE inline typical_update update_of_report(double lr, update_report const& report) {
+  double const requested = report.requested.value();
+  refuse_if(check_rate(lr));
+  refuse_if(check_numbers("update_of: ", {{"requested", requested, above_zero}}));
+  return {.lr = lr,
+          .direction = requested / static_cast<double>(report.count - report.nonfinite) / lr};
 }
 
 LOWP_OPAQUE inline typical_update changed_update(typical_update const& step,
@@ -155,8 +164,7 @@ namespace functions {
 /// @throws std::invalid_argument  lr is not finite and above 0, or another number is out of range
 LOWP_HOST_FN typical_update update_of(adamw const& optimizer) {
   detail::refuse_if(detail::check_optimizer(optimizer, 1, 2));
-  detail::refuse_if(
-      detail::check_numbers("update_of: ", {{"lr", optimizer.lr, detail::above_zero}}));
+  detail::refuse_if(detail::check_rate(optimizer.lr));
   detail::default_environment const environment;
   return {.lr = optimizer.lr, .direction = detail::direction_over_noise(optimizer.beta1)};
 }
@@ -164,8 +172,7 @@ LOWP_HOST_FN typical_update update_of(adamw const& optimizer) {
 /// @throws std::invalid_argument  lr is not finite and above 0, or another number is out of range
 LOWP_HOST_FN typical_update update_of(lion const& optimizer) {
   detail::refuse_if(detail::check_optimizer(optimizer, 1, 1));
-  detail::refuse_if(
-      detail::check_numbers("update_of: ", {{"lr", optimizer.lr, detail::above_zero}}));
+  detail::refuse_if(detail::check_rate(optimizer.lr));
   return {.lr = optimizer.lr, .direction = 1, .spread = {1}};
 }
 /// Not callable: steps of SGD are as large as its gradients. Pass a report, or p, g and a step.
@@ -176,14 +183,8 @@ void update_of(sgd const& optimizer) = delete;
 /// @throws std::invalid_argument  lr is not above 0, or the report requested nothing
 template <optimizer Optimizer>
 LOWP_HOST_FN typical_update update_of(Optimizer const& optimizer, update_report const& report) {
-  // A double, because nvcc breaks a list in which only some entries depend on the optimizer.
-  double const lr = optimizer.lr, requested = report.requested.value();
-  detail::refuse_if(detail::check_numbers(
-      "update_of: ",
-      {{"lr", lr, detail::above_zero}, {"requested", requested, detail::above_zero}}));
   detail::default_environment const environment;
-  typical_update update{.lr = optimizer.lr,
-                        .direction = detail::mean_direction(report, optimizer.lr)};
+  typical_update update = detail::update_of_report(optimizer.lr, report);
   if constexpr (std::same_as<Optimizer, lion>) update.spread = {1};
   return update;
 }

@@ -77,7 +77,7 @@ typical_update update_of_step(Optimizer const& optimizer, std::uint64_t step, P&
   constexpr int count = sizeof...(M);
   if constexpr (count > 0 && Optimizer::least_moments == 0)
     if (!optimizer.uses_moments()) return update_of_step(optimizer, step, p, g);
-  refuse_if(check_numbers("update_of: ", {{"lr", optimizer.lr, above_zero}}));
+  refuse_if(check_rate(optimizer.lr));
   std::vector<float> out(read("p", p).size());
   auto const ask = [&]<bool IsMoment, std::size_t... K>(std::index_sequence<K...>,
                                                         std::bool_constant<IsMoment>) {

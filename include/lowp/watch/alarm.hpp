@@ -27,7 +27,7 @@ struct watch_alarm {
   source_place where;      ///< source line that named the place
   std::string tensor;      ///< "input[0]", "weight", "output" or "update"
   std::uint64_t step;
-  abs_range range;   ///< the tensor's range; an update sets at most max_abs, a stall nothing
+  abs_range range;   ///< the tensor's range; an update sets nan and max_abs, a stall nothing
   std::string text;  ///< the whole report, for people
 };
 
@@ -66,11 +66,12 @@ struct watch_policy {
 
 namespace detail::inline LOWP_UNIT {
 
-/// Returns the trouble of a tensor whose largest magnitude overflows.
-LOWP_FN constexpr watch_trouble watch_trouble_of(amax const& largest) {
-  return largest.bits > lanes::binary32_infinity    ? watch_trouble::nan
-         : largest.bits == lanes::binary32_infinity ? watch_trouble::infinite
-                                                    : watch_trouble::overflow;
+/// Returns the trouble of a tensor with a NaN, or whose largest magnitude overflows.
+LOWP_FN constexpr watch_trouble watch_trouble_of(abs_range const& range) {
+  constexpr std::uint32_t infinity = lanes::binary32_infinity;
+  return range.nan != 0 || range.max_abs.bits > infinity ? watch_trouble::nan
+         : range.max_abs.bits == infinity                ? watch_trouble::infinite
+                                                         : watch_trouble::overflow;
 }
 
 /// Returns the last line of a report in a step without frames. The first update that is not finite

@@ -105,8 +105,10 @@ inline std::string watch_number(float x) {
 /// Returns "1.01e-06 6.44e+00 ", with NaN or infinity if the range has any, as torch does.
 inline std::string watch_numbers(abs_range const& range) {
   if (range.count == 0) return "            empty ";
-  float const max = range.max_abs.value();  // NaN if any is
-  return watch_number(range.nan != 0 ? max : range.min_abs.value()) + " " + watch_number(max) + " ";
+  float const nan = lanes::from_bits<float>(lanes::binary32_nan);
+  float const min = range.nan != 0 ? nan : range.min_abs.value();
+  float const max = range.nan != 0 ? nan : range.max_abs.value();
+  return watch_number(min) + " " + watch_number(max) + " ";
 }
 
 /// Returns "3 of 8 infinite".
@@ -266,7 +268,8 @@ class watch_weights {
 template <census_target To>
 bool may_rest(watch_weight const& weight, std::size_t count) {
   constexpr std::uint32_t margin = borders_of<To>.overflow - (6u << 23);
-  return weight.rest != 0 && weight.range.count == count && weight.range.max_abs.bits < margin;
+  return weight.rest != 0 && weight.range.count == count && weight.range.nan == 0 &&
+         weight.range.max_abs.bits < margin;
 }
 
 }  // namespace detail::inline LOWP_UNIT

@@ -104,8 +104,8 @@ class overflow_watch {
   void update(std::size_t place, update_amax const& seen) { update(place, "weight", seen); }
   void update(std::size_t place, std::string_view weight, update_amax const& seen) {
     known(place);
-    judge_update(place, std::string(weight) + ".grad", seen.gradient);
-    judge_update(place, std::string(weight), seen.weight);
+    judge_update(place, std::string(weight) + ".grad", seen.gradient, seen.nan_gradient);
+    judge_update(place, std::string(weight), seen.weight, seen.nan_weight);
   }
   /// Reports, in any step, that a stall_watch found frozen weights in the place.
   void stalled(std::size_t place, stall_alarm const& what) {
@@ -228,18 +228,19 @@ class overflow_watch {
     if (line.range.infinite != 0) ++place.infinite;
     if (line.range.overflow != 0) ++place.overflow;
     std::string const label = detail::watch_frames::label(place, current, line);
-    alarm(detail::watch_trouble_of(line.range.max_abs), current.place, label, line.range,
+    alarm(detail::watch_trouble_of(line.range), current.place, label, line.range,
           [&] { return label + ": " + detail::watch_amounts<To>(current, line); });
   }
-  void judge_update(std::size_t place, std::string const& tensor, amax largest) {
-    if (largest.bits < detail::borders_of<To>.overflow) return;
+  void judge_update(std::size_t place, std::string const& tensor, amax largest, std::uint64_t nan) {
+    if (nan == 0 && largest.bits < detail::borders_of<To>.overflow) return;
     watched_place& at = places_[place];
-    watch_trouble const trouble = detail::watch_trouble_of(largest);
+    abs_range range;
+    range.nan = nan;
+    range.max_abs = largest;
+    watch_trouble const trouble = detail::watch_trouble_of(range);
     bool const is_nan = trouble == watch_trouble::nan;
     bool const is_infinite = trouble == watch_trouble::infinite;
     ++(is_nan ? at.nan : is_infinite ? at.infinite : at.overflow);
-    abs_range range;
-    range.max_abs = largest;
     alarm(trouble, place, tensor, range, [&] {
       std::string const amount = "up to " + detail::text_of(largest.value());
       return tensor + ": " + (is_nan ? "NaN" : is_infinite ? "infinite" : amount) + " in an update";

@@ -208,7 +208,9 @@ class stall_watch {
   template <class P>
   static double gap_of(P const& weights) {
     using T = element_of<P const&>;
-    float const largest = detail::largest_of(weights).value();
+    gradient_report const report = detail::measured(weights);
+    if (report.nan != 0) return __builtin_nan("");
+    float const largest = report.largest.value();
     detail::default_environment const environment;
     if constexpr (narrow<T>)
       return detail::as_double(ulp(T(largest)));

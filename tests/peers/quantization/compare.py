@@ -13,6 +13,7 @@ import re
 import sys
 
 import numpy
+import torch
 
 import inputs
 import packages
@@ -96,9 +97,16 @@ def name_of(line):
     if line.name.startswith("gguf"):
         return "ggml_mxfp4"
     short = re.sub(r"mxfp[468](_e\dm\d)?_?", "", line.name)
-    if short == line.name or short.endswith("_") and line.elements == "e2m1":
+    if short == line.name or line.name.startswith("compressed") or short.endswith("_") and line.elements == "e2m1":
         return line.name
     return short + "mx" if short.endswith("_") else short
+
+
+def as_given(words, name):
+    """Returns the bits of the floats that a package gets, whose type ends its recipe's name."""
+    x = torch.from_numpy(words.view(numpy.float32))
+    dtype = next((t for t in (torch.bfloat16, torch.float16) if name.endswith(f"_{str(t)[6:]}")), torch.float32)
+    return x.to(dtype).float().numpy().view(numpy.uint32)
 
 
 def wrong_blocks(line, magnitude, scales, codes):
@@ -137,7 +145,8 @@ def beside(path, lines):
                    for x, s, c in arrays):
             missing.append(line.name)
             continue
-        different = wrong_blocks(line, words.reshape(codes.shape) & 0x7FFFFFFF, scales, codes)
+        magnitude = as_given(words, line.name).reshape(codes.shape) & 0x7FFFFFFF
+        different = wrong_blocks(line, magnitude, scales, codes)
         total += different.size
         wrong += different.sum()
         for tensor, block in numpy.argwhere(different)[:1]:
@@ -146,6 +155,11 @@ def beside(path, lines):
                             for scale, code in ((scales, codes), (line.scales_of, line.codes_of)))
             texts.append(f"{line.name}: {different.sum()} blocks differ; of tensor {tensor}, block {block}\n"
                          f"  {' '.join(f'{word:08x}' for word in bits)}\n  lowp   {lowp}\n  theirs {theirs}")
+    for line in lines.values():
+        for dtype, differ in line.by_type.items():
+            wrong += differ
+            if differ != 0:
+                texts.append(f"{line.name}: {differ} codes of a tensor of {dtype} are not those of its floats")
     print("not compared:", " ".join(missing) or "none")
     print(*texts, sep="\n")
     print(f"{total} blocks beside packages, {len(lines) - len(missing)} recipes: {wrong} differ")

@@ -22,8 +22,6 @@ import inputs
 RECIPES = {}
 RULE = "largest magnitude without NaN, infinity included, given to the call"
 
-BFLOAT16 = "the elements and amax are rounded to bfloat16, and the scale of the tensor is one of float"
-
 
 class recipe:
     """Facts for the head of a file, with the function that answers."""
@@ -31,6 +29,8 @@ class recipe:
     def __init__(self, name, size, elements, scales, package, call, amax="", note=""):
         self.name, self.size, self.elements, self.scales = name, size, elements, scales
         self.package, self.call, self.amax, self.note = package, call, amax, note
+        # Those compute in the type of the tensor, or take floats alone, through pointers.
+        self.takes_types = package.startswith(("transformer-engine", "torchao", "nvidia-modelopt"))
 
     def __call__(self, function):
         self.function = function
@@ -47,11 +47,30 @@ class recipe:
         return (scales.reshape(inputs.BLOCKS).contiguous().view(bits).numpy(),
                 codes.reshape(inputs.BLOCKS, self.size).to(torch.uint8).numpy())
 
+    def by_type(self):
+        """Returns how many codes of a few tensors of 16 bits are not those of the same numbers as floats.
+
+        A package that computes in the tensor's type is a recipe of its own."""
+        found = {}
+        for dtype in (torch.bfloat16, torch.float16):
+            try:
+                for tensor in range(4):
+                    words = numpy.array(inputs.words(tensor, self.size), numpy.uint32)
+                    x = torch.from_numpy(words.view(numpy.float32)).view(inputs.BLOCKS, self.size).clamp(-3e4, 3e4)
+                    x = x.to(dtype)
+                    amax = x.abs().max().float().reshape(1)
+                    (s, c), (of_floats, codes) = self.function(x, amax), self.function(x.float(), amax)
+                    differ = (s.float() != of_floats.float()).reshape(-1).sum() + (c != codes).sum()
+                    found[dtype] = found.get(dtype, 0) + int(differ)
+            except (AssertionError, NotImplementedError, TypeError, RuntimeError, ValueError, ctypes.ArgumentError):
+                continue  # the package refuses the type
+        return found
+
     def line(self, tensors):
         """Returns what another process can read: the facts, and the answers to tensors."""
         scales, codes = zip(*map(self.answers, tensors))
         facts = {name: fact for name, fact in vars(self).items() if name != "function"}
-        return types.SimpleNamespace(**facts, words=[inputs.words(t, self.size) for t in tensors],
+        return types.SimpleNamespace(**facts, by_type=self.by_type() if self.takes_types else {}, words=[inputs.words(t, self.size) for t in tensors],
                                      scales_of=numpy.array(scales), codes_of=numpy.array(codes))
 
 
@@ -335,25 +354,6 @@ def compressed_tensors():
 
     package = "compressed-tensors 0.20.0"
 
-    @recipe("compressed_tensors_0_20_nvfp4", 16, "e2m1", "e4m3", package,
-            "compute_dynamic_scales_and_zp(x, NVFP4, generate_gparam(-amax, amax)); NVFP4PackedCompressor.compress",
-            RULE)
-    def _(x, amax):
-        return compressed(x, "NVFP4", NVFP4PackedCompressor, generate_gparam(-amax, amax))
-
-    @recipe("compressed_tensors_0_20_nvfp4_bfloat16", 16, "e2m1", "e4m3", package,
-            "compute_dynamic_scales_and_zp(x, NVFP4, generate_gparam(-amax, amax)); NVFP4PackedCompressor.compress",
-            RULE, BFLOAT16)
-    def _(x, amax):
-        x, amax = x.bfloat16(), amax.bfloat16().float()
-        return compressed(x, "NVFP4", NVFP4PackedCompressor, generate_gparam(-amax, amax))
-
-    @recipe("compressed_tensors_0_20_mxfp4", 32, "e2m1", "e8m0", package,
-            "compute_dynamic_scales_and_zp(x, MXFP4); MXFP4PackedCompressor.compress")
-    def _(x, amax):
-        return compressed(x, "MXFP4", MXFP4PackedCompressor)
-
-
     from compressed_tensors.compressors.naive_quantized.base import NaiveQuantizationCompressor
     from compressed_tensors.quantization.quant_args import QuantizationArgs
     from compressed_tensors.quantization.quant_scheme import QuantizationScheme
@@ -362,24 +362,48 @@ def compressed_tensors():
     def naive(x, args, scales):
         state = {"weight": x, "weight_scale": scales}
         answer = NaiveQuantizationCompressor.compress(state, QuantizationScheme(targets=["Linear"], weights=args))
-        return scales, answer["weight"].view(torch.uint8)
+        return scales.float(), answer["weight"].view(torch.uint8)
 
     fp8 = preset_name_to_scheme("FP8_BLOCK", ["Linear"])
-    static = {"dynamic": False, "observer": "minmax"}
-    for name, elements, args in (
-            ("fp8_1x128", "e4m3", fp8.input_activations.model_copy(update=static)),
-            ("int8_1x128", "int8", QuantizationArgs(num_bits=8, type="int", strategy="group", group_size=128))):
-        @recipe(f"compressed_tensors_0_20_{name}", 128, elements, "float", package,
-                "compute_dynamic_scales_and_zp(x, groups of 128); NaiveQuantizationCompressor.compress")
-        def _(x, amax, args=args):
-            return naive(x, args, compute_dynamic_scales_and_zp(x, args, None)[0])
+    of_fp8 = fp8.input_activations.model_copy(update={"dynamic": False, "observer": "minmax"})
+    of_int8 = QuantizationArgs(num_bits=8, type="int", strategy="group", group_size=128)
+    package = "compressed-tensors 0.20.0"
 
-    @recipe("compressed_tensors_0_20_fp8_128x128", 16384, "e4m3", "float", package,
-            "calculate_qparams(least, largest, FP8_BLOCK); NaiveQuantizationCompressor.compress")
-    def _(x, amax):
-        scales, _ = calculate_qparams(x.amin(1)[None], x.amax(1)[None], fp8.weights)
-        scales, codes = naive(matrix_of(x), fp8.weights, scales)
-        return scales, tiles_of(codes)
+    # The package computes in the type of the tensor.
+    for dtype in (torch.float32, torch.bfloat16, torch.float16):
+        kind = "" if dtype == torch.float32 else str(dtype).replace("torch.", "_")
+        note = kind and f"elements and amax are of torch.{kind[1:]}, rounded to nearest even; scales too, as floats here"
+
+        def is_of(name, *facts, rule="", dtype=dtype, kind=kind, note=note):
+            def typed(function):
+                return recipe(f"compressed_tensors_0_20_{name}{kind}", *facts, rule, note)(
+                    lambda x, amax: function(x.to(dtype), amax.to(dtype)))
+            return typed
+
+        @is_of("nvfp4", 16, "e2m1", "e4m3", package,
+               "compute_dynamic_scales_and_zp(x, NVFP4, generate_gparam(-amax, amax)); NVFP4PackedCompressor.compress",
+               rule=RULE)
+        def _(x, amax):
+            return compressed(x, "NVFP4", NVFP4PackedCompressor, generate_gparam(-amax, amax))
+
+        if dtype != torch.float16:  # powers of two beyond float16: no answer that a checkpoint can hold
+            @is_of("mxfp4", 32, "e2m1", "e8m0", package,
+                   "compute_dynamic_scales_and_zp(x, MXFP4); MXFP4PackedCompressor.compress")
+            def _(x, amax):
+                return compressed(x, "MXFP4", MXFP4PackedCompressor)
+
+        for name, elements, args in (("fp8_1x128", "e4m3", of_fp8), ("int8_1x128", "int8", of_int8)):
+            @is_of(name, 128, elements, "float", package,
+                   "compute_dynamic_scales_and_zp(x, groups of 128); NaiveQuantizationCompressor.compress")
+            def _(x, amax, args=args):
+                return naive(x, args, compute_dynamic_scales_and_zp(x, args, None)[0])
+
+        @is_of("fp8_128x128", 16384, "e4m3", "float", package,
+               "calculate_qparams(least, largest, FP8_BLOCK); NaiveQuantizationCompressor.compress")
+        def _(x, amax):
+            scales, _ = calculate_qparams(x.amin(1)[None], x.amax(1)[None], fp8.weights)
+            scales, codes = naive(matrix_of(x), fp8.weights, scales)
+            return scales, tiles_of(codes)
 
 
 def modelopt():

@@ -32,9 +32,10 @@ struct call {
     std::vector<float> matrix(x.size());
     std::vector<T> made(x.size());
     std::vector<Scale> of_rows(x.size() / Block);
-    bool const is_bfloat16 = name.ends_with("_bfloat16");
     for (std::size_t i = 0; i < x.size(); ++i)
-      matrix[place(i)] = is_bfloat16 ? float(bfloat16(x[i])) : x[i];
+      matrix[place(i)] = name.ends_with("_bfloat16")  ? float(bfloat16(x[i]))
+                         : name.ends_with("_float16") ? float(float16(x[i]))
+                                                      : x[i];
     quantized<T, Block, Scale> q{made, of_rows};
     quantize(matrix, q, recipe, nearest_even{}, {.columns = columns});
     for (std::size_t i = 0; i < x.size(); ++i) {
@@ -70,11 +71,17 @@ extern "C" bool quantize_by_name(char const* name, char const* elements, float c
   std::string_view const kind = elements;
   if (kind == "e2m3") return c.by_microscaling<float6_e2m3fn>();
   if (kind == "e3m2") return c.by_microscaling<float6_e3m2fn>();
-  if (kind == "int8") return c.by(compressed_tensors_0_20_int8);
+  if (kind == "int8")
+    return c.by_one_of(compressed_tensors_0_20_int8, compressed_tensors_0_20_int8_bfloat16,
+                       compressed_tensors_0_20_int8_float16);
   if (kind == "e4m3")
     return c.by_microscaling<float8_e4m3fn>() ||
-           c.by_one_of(torchao_0_18_float8_1x128, torchao_0_18_float8_128x128,
-                       compressed_tensors_0_20_fp8_1x128, compressed_tensors_0_20_fp8_128x128);
+           c.by_one_of(
+               torchao_0_18_float8_1x128, torchao_0_18_float8_128x128,
+               compressed_tensors_0_20_fp8_1x128, compressed_tensors_0_20_fp8_1x128_bfloat16,
+               compressed_tensors_0_20_fp8_1x128_float16, compressed_tensors_0_20_fp8_128x128,
+               compressed_tensors_0_20_fp8_128x128_bfloat16,
+               compressed_tensors_0_20_fp8_128x128_float16);
   if (kind == "e5m2") return c.by_microscaling<float8_e5m2>();
   return c.by_microscaling<float4_e2m1fn>() ||
          c.by_one_of(te_2_20_nvfp4, te_2_20_nvfp4_4over6_mae_448, te_2_20_nvfp4_4over6_mae_256,
@@ -84,6 +91,7 @@ extern "C" bool quantize_by_name(char const* name, char const* elements, float c
                      te_2_20_nvfp4_16x16_4over6_mse_256, torchao_main_nvfp4_training,
                      torchao_0_18_nvfp4_two_level, torchao_0_18_nvfp4_one_level,
                      compressed_tensors_0_20_nvfp4, compressed_tensors_0_20_nvfp4_bfloat16,
+                     compressed_tensors_0_20_nvfp4_float16, compressed_tensors_0_20_mxfp4_bfloat16,
                      modelopt_0_47_nvfp4, ggml_nvfp4, te_2_20_mxfp4, compressed_tensors_0_20_mxfp4,
                      modelopt_0_47_mxfp4, ggml_mxfp4);
 }

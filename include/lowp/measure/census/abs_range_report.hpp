@@ -15,7 +15,7 @@ struct abs_range {
   std::uint64_t nan = 0;       ///< NaN elements
   std::uint64_t infinite = 0;  ///< infinite elements of either sign
   std::uint64_t overflow = 0;  ///< finite elements, beyond the target's largest value once rounded
-  amax max_abs;                ///< NaN if any is, else infinity if any is; 0 if none was seen
+  amax max_abs;                ///< largest of those that are not NaN; 0 if none was seen
   amin min_abs;  ///< smallest of those that are not NaN, zeros included; infinity if none was seen
 
   /// Returns true if no element is NaN or infinite, or overflows.
@@ -46,15 +46,13 @@ class abs_range_lanes {
  public:
   LOWP_FN void add(F const& x) {
     U const a = lanes::hidden(lanes::magnitude(x));
-    unsound_.add(a, borders_of<To>.overflow);
-    largest_ = lanes::max(largest_, a);
+    add_large(a);
     least_ = lanes::min(least_, a);
   }
   LOWP_FN void add_masked(M const& is_element, F const& x) {
     U const a = lanes::hidden(lanes::magnitude(x));
     U const large = lanes::select(is_element, a, lanes::broadcast<U>(0));
-    unsound_.add(large, borders_of<To>.overflow);
-    largest_ = lanes::max(largest_, large);
+    add_large(large);
     least_ = lanes::min(least_, lanes::select(is_element, a, none()));
   }
   LOWP_FN void end_batch() {}
@@ -66,11 +64,18 @@ class abs_range_lanes {
       std::uint32_t const least = lane<U>::at(least_, i);
       if (least < lanes::binary32_infinity) all.min_abs += amin{lanes::binary32_infinity - least};
     }
-    if (all.max_abs.bits > lanes::binary32_infinity) all.max_abs.bits = lanes::binary32_nan;
     return all;
   }
 
  private:
+  LOWP_FN void add_large(U const& a) {
+    U const zero = lanes::broadcast<U>(0);
+    U number = a;
+    if (lanes::any(unsound_.add(a, borders_of<To>.overflow)))
+      number =
+          lanes::select(lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity)), zero, a);
+    largest_ = lanes::max(largest_, number);
+  }
   LOWP_FN static U none() { return lanes::broadcast<U>(lanes::binary32_infinity); }
 
   U largest_ = lanes::broadcast<U>(0), least_ = none();
