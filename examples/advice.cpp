@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Advises how to store the weights of an image model that is fine-tuned: at a normal and a small
 // rate, then from gradients.
-#include <lowp/measure.hpp>
+#include <lowp/advice.hpp>
 #include <lowp/update.hpp>
 
 #include <cstdio>

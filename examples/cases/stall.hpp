@@ -3,6 +3,7 @@
 // learning rates: which updates arrive.
 #pragma once
 
+#include <lowp/advice.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/measure.hpp>
 #include <lowp/update.hpp>

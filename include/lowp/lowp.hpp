@@ -4,6 +4,7 @@
 
 #include <lowp/base/hide_macros.inc>
 
+#include <lowp/advice.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/format/charconv.hpp>
 #include <lowp/fused_add.hpp>

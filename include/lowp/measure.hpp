@@ -4,7 +4,6 @@
 //     census<To>(in), abs_range_of<To>(in)    what a format does to them
 //     sum(x), mean(x), dot(a, b), norm(x)
 //     measure(g)                              norm, largest magnitude, infinities and NaN
-//     stall_advice(p, {.lr, ...})             a storage in which its updates arrive
 #pragma once
 
 #include <lowp/base/hide_macros.inc>
@@ -12,7 +11,6 @@
 #include <lowp/measure/census/abs_range.hpp>
 #include <lowp/measure/census/census.hpp>
 #include <lowp/measure/sums.hpp>
-#include <lowp/train/advice.hpp>
 #include <lowp/train/gradients.hpp>
 
 #include <lowp/base/restore_macros.inc>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The advice comes true: with fused_add and update, for every storage.
 #include <gtest/gtest.h>
+#include <lowp/advice.hpp>
 #include <lowp/cast.hpp>
 #include <lowp/fused_add.hpp>
-#include <lowp/measure.hpp>
 #include <lowp/update.hpp>
 
 #include <algorithm>
