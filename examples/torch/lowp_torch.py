@@ -189,14 +189,17 @@ def _check_parameter(name, p, group):
 
 def _check_group(group, optimizer):
     """Raises ValueError for a setting that no step can have."""
+    def as_float32(number):
+        return ctypes.c_float(float(number)).value
+
     for name in ("lr", "eps", "weight_decay"):
-        if not 0 <= float(group.get(name, 0)) < math.inf:
-            raise ValueError(f"{name} is {group[name]}, and must be finite and not negative")
+        if not (float(group.get(name, 0)) >= 0 and as_float32(group.get(name, 0)) < math.inf):
+            raise ValueError(f"{name} is {group[name]}, and must be finite in float32 and not negative")
     if len(group.get("betas", (0, 0))) != 2:
         raise ValueError(f"betas is {group['betas']}, and must be two numbers")
     for i, beta in enumerate(group.get("betas", ())):
-        if not 0 <= float(beta) < 1:
-            raise ValueError(f"beta{i + 1} is {beta}, and must be in [0, 1)")
+        if not (float(beta) >= 0 and as_float32(beta) < 1):
+            raise ValueError(f"beta{i + 1} is {beta}, and must be in [0, 1), in float32 too")
     for name, known in (("storage", tuple(_STORAGES)), ("rounding", _ROUNDINGS),
                         ("state_dtype", tuple(_MOMENTS))):
         if name in optimizer.defaults and group[name] not in known:

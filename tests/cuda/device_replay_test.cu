@@ -128,6 +128,8 @@ TEST_F(device_replay, refuses_memory_by_name) {
   std::span const aside(reinterpret_cast<float*>(reinterpret_cast<char*>(other.data()) + 1), 8);
   lowp::nearest_even const nearest;
 
+  EXPECT_EQ(refusal_of_fused_add(there, 1e39, there),
+            "fused_add: alpha is 1e+39, inf as a float, not finite");
   EXPECT_EQ(refusal_of_fused_add(there, 1.0f, aside),
             "fused_add: u is not aligned to its elements of 4 bytes: cudaMemcpy copies it to an "
             "aligned address");

@@ -74,6 +74,8 @@ TEST(cuda_gradients, refuses_what_lowp_refuses) {
   lowp::gradient_report report;
   EXPECT_EQ(refusal_of<lowp::detail::unscale_operation>(executor, g, -2.0f, report),
             "unscale: inverse_scale is -2, not finite and above 0");
+  EXPECT_EQ(refusal_of<lowp::detail::unscale_operation>(executor, g, 1e-60, report),
+            "unscale: inverse_scale is 1e-60, 0 as a float, not finite and above 0");
   grid.out_of_reach = g.data();
   EXPECT_EQ(refusal_of<lowp::detail::measure_operation>(executor, g, report),
             "measure: g is far away");

@@ -183,14 +183,16 @@ TEST(cuda_list, reports_on_all_or_on_each) {
 
 TEST(cuda_list, is_split_where_the_parameters_of_a_kernel_end) {
   constexpr std::size_t tensors = 1500;
-  std::vector<bfloat16> p(16 * tensors, bfloat16(1.0f));
-  std::vector<bfloat16> const u(16 * tensors, bfloat16(0.25f));
+  std::vector<bfloat16> p(16 * tensors, bfloat16(1.0f)), want = p;
+  std::vector<bfloat16> const u(16 * tensors, bfloat16(0x1p-9f));  // a fourth of a gap
   std::vector<lowp::cuda::fused_add_tensor<bfloat16, bfloat16>> list;
   for (std::size_t i = 0; i < tensors; ++i)
     list.push_back({std::span(p).subspan(16 * i, 16), std::span(u).subspan(16 * i, 16)});
   simulated_grid grid(1);
-  ASSERT_EQ(add_list(grid, list, 1.0f), "");
-  for (bfloat16 const x : p) ASSERT_EQ(x, bfloat16(1.25f));
+  ASSERT_EQ(add_list(grid, list, 1.0f, mode_of(0)), "");
+  for (std::size_t i = 0; i < tensors; ++i)
+    lowp::fused_add(std::span(want).subspan(16 * i, 16), 1.0f, list[i].u, mode_of(i));
+  EXPECT_EQ(p, want);
   EXPECT_LE(grid.parameter_bytes, lowp::cuda::parameter_bytes);
   EXPECT_GE(grid.launches, 2);
   EXPECT_LE(grid.launches, 3);
@@ -232,6 +234,11 @@ TEST(cuda_list, refuses_before_anything_is_launched) {
   list = tensors.list();
   std::string const step = update_list(grid, list, 0, lowp::adamw{}, 0, lowp::nearest_even{});
   EXPECT_NE(step.find("step is 0"), std::string::npos) << step;
+  EXPECT_EQ(update_list(grid, list, 0, lowp::adamw{.beta1 = 1 - 1e-9}, 4, lowp::nearest_even{}),
+            "update: adamw: beta1 is 0.999999999, 1 as a float, not in [0, 1)");
+  EXPECT_EQ(
+      update_list(grid, list, 0, lowp::adamw{.lr = 1e38}, 1, lowp::nearest_even{}),
+      "update: adamw: lr / (1 - beta1^step) is 9.999997615814777e+38, inf as a float, not finite");
 
   EXPECT_EQ(grid.launches, 0);
   EXPECT_TRUE(tensors == untouched);
@@ -260,12 +267,12 @@ TEST(cuda_list, may_be_empty) {
   EXPECT_EQ(grid.launches, 0);
 }
 
-// The processor's list and single calls draw the same.
+// The processor's list and single calls draw the same. Numbers of tensors take more than 8 bits.
 TEST(cuda_list, draws_for_each_slot_of_each_tensor) {
-  constexpr std::size_t tensors = 3;
-  model alone(tensors);
-  model together(tensors);
-  model on_processor(tensors);
+  constexpr std::size_t tensors = 600;
+  model alone(tensors, 20);
+  model together(tensors, 20);
+  model on_processor(tensors, 20);
   auto const modes = [](std::size_t tensor) { return lowp::per_slot{.param = mode_of(tensor)}; };
   for (std::size_t i = 0; i < tensors; ++i)
     lowp::update(alone.p[i].span(), alone.g[i].span(), alone.m[i].span(), alone.v[i].span(),

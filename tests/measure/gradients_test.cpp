@@ -250,6 +250,9 @@ TEST(clip_factor, is_that_of_torch) {
   EXPECT_EQ(lowp::clip_factor(3.0, double{inf}), 1.0f);
   EXPECT_EQ(lowp::clip_factor(double{inf}, 1.0), 0.0f);
   EXPECT_TRUE(std::isnan(lowp::clip_factor(std::nan(""), 1.0)));
+  EXPECT_EQ(lowp::clip_factor(1.0, 1e39), 1.0f) << "no float is needed";
+  for (double const wrong : {-1.0, -1e-300, -double{inf}, std::nan("")})
+    EXPECT_THROW(lowp::clip_factor(1.0, wrong), std::invalid_argument) << wrong;
 }
 
 TEST(clip_factor, is_the_same_in_any_rounding_mode) {

@@ -932,7 +932,9 @@ TEST(backward_refuses, what_does_not_fit) {
   expect_refusal([&] { entropy({.label_smoothing = NAN}); },
                  "lowp::cross_entropy: label_smoothing is nan, not from 0 to 1");
   expect_refusal([&] { entropy({.scale = HUGE_VALF}); },
-                 "lowp::cross_entropy: scale is inf, not finite");
+                 "lowp::cross_entropy: scale is inf, not finite and other than 0");
+  expect_refusal([&] { entropy({.scale = 0}); },
+                 "lowp::cross_entropy: scale is 0, not finite and other than 0");
   labels.pop_back();
   expect_refusal([&] { entropy({}); }, "lowp::cross_entropy: labels has 2 elements for 3 rows");
   labels.push_back(0);

@@ -229,6 +229,8 @@ TEST(masked_rows, of_wrong_sizes_are_refused) {
                  "lowp::scale_mask_softmax: scale is inf, not finite and other than 0");
   expect_refusal(call(mask, 4, 0),
                  "lowp::scale_mask_softmax: scale is 0, not finite and other than 0");
+  expect_refusal([&] { lowp::scale_mask_softmax(x, mask, out, 4, 1e-60); },
+                 "lowp::scale_mask_softmax: scale is 0, not finite and other than 0");
   expect_refusal(call(mask, 0), "lowp::scale_mask_softmax: columns is 0");
   expect_refusal(
       [&] { lowp::scale_mask_softmax(x, out, out, 4, 1.0f); },

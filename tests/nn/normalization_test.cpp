@@ -503,6 +503,16 @@ TEST(normalization, of_special_elements) {
   EXPECT_EQ(mean[2], 1.0f);
 }
 
+// The squares of 1e-30 vanish without a scale.
+TEST(normalization, takes_an_eps_of_negative_zero_for_0) {
+  std::vector<float> const x{1e-30f, -2e-30f, 3e-30f, 0}, weight(4, 1.0f);
+  std::vector<float> want(4), got(4);
+  lowp::rms_norm(x, weight, want, 4, 0.0f);
+  lowp::rms_norm(x, weight, got, 4, -0.0f);
+  EXPECT_EQ(got, want);
+  EXPECT_FLOAT_EQ(got[2], 3 / std::sqrt(14.0f / 4));
+}
+
 TEST(normalization, refuses) {
   std::vector<float> const x(12);
   std::vector<float> const weight(4);
@@ -525,6 +535,8 @@ TEST(normalization, refuses) {
     EXPECT_THROW(lowp::layer_norm(x, weight, weight, y, 4, eps), std::invalid_argument);
   expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, -1); },
                  "lowp::rms_norm: eps is -1, not finite and at least 0");
+  expect_refusal([&] { lowp::rms_norm(x, weight, y, 4, 1e39); },
+                 "lowp::rms_norm: eps is inf, not finite and at least 0");
   expect_refusal([&] { lowp::rms_norm(x, std::span(y).first(4), y, 4, 1e-6f); },
                  "lowp::rms_norm: weight (16 bytes) and out (48 bytes) overlap: weight starts 0 "
                  "bytes into out");

@@ -132,9 +132,18 @@ TEST(scaled_cast_scale, refuses_an_invalid_scale) {
   }
   expect_refusal([&] { lowp::scaled_cast(x, y, -0.0f); },
                  "lowp::scaled_cast: scale is -0, not finite and other than 0");
+  // Doubles that float rounds to 0 and to infinity.
+  expect_refusal([&] { lowp::scaled_cast(x, y, 1e-60); },
+                 "lowp::scaled_cast: scale is 1e-60, 0 as a float, not finite and other than 0");
+  expect_refusal([&] { lowp::scaled_cast(x, y, -0x1p-150); },
+                 "lowp::scaled_cast: scale is -7.006492321624085e-46, -0 as a float, not finite "
+                 "and other than 0");
+  expect_refusal([&] { lowp::scaled_cast(x, y, 1e39); },
+                 "lowp::scaled_cast: scale is 1e+39, inf as a float, not finite and other than 0");
   EXPECT_EQ(y, std::vector<lowp::bfloat16>(8, lowp::bfloat16(7)));
   EXPECT_EQ(largest.bits, 0U);
   EXPECT_NO_THROW(lowp::scaled_cast(x, y, -0x1p-149f));
+  EXPECT_NO_THROW(lowp::scaled_cast(x, y, 0x1.0000000000001p-150));
 }
 
 TEST(scaled_cast_ranges, refuses_what_cast_refuses) {

@@ -295,6 +295,7 @@ MEMBER(u32, loss_scaler, growth_interval, 2000);
 MEMBER(u32, loss_scaler, growth_tracker, 0);
 MEMBER(u64, loss_scaler, updates, 0);
 MEMBER(u64, loss_scaler, skipped, 0);
+MEMBER(float, loss_scaler, minimum, 0x1p-24f);
 IS(void, unscale(std::vector{named{"w", b}}, scaler, gradients));
 IS(void, scaler.observe("w", gradients));
 IS(void, scaler.update());

@@ -209,6 +209,15 @@ TEST(least_updates, below_a_power_of_two_are_half_of_those_above) {
   EXPECT_EQ(down[0], up[1]);
 }
 
+TEST(least_updates, refuse_a_scale_that_is_no_power_of_two) {
+  std::vector<float> const p(3, 1.0f);
+  std::vector<float> least(3);
+  for (float const scale : {0.0f, -1.0f, 3.0f, 0x1p-127f, 0x1p127f, inf, std::nanf("")})
+    EXPECT_THROW(lowp::least_updates<kept_as::bf16>(p, toward::plus_infinity, least, scale),
+                 std::invalid_argument)
+        << scale;
+}
+
 TEST(least_updates, are_infinite_where_nothing_helps) {
   std::vector<float> const p{448.0f, 1e6f, -448.0f};
   std::vector<float> least(3);
@@ -520,6 +529,18 @@ TEST(stall_advice, refuses_what_is_no_update) {
     EXPECT_NE(refusal({.lr = 1, .spread = {size}}).find("spread"), std::string::npos);
   }
   EXPECT_EQ(refusal({.lr = 1, .spread = {0, 1}}), "not refused");
+  EXPECT_EQ(refusal({.lr = 1e39}),
+            "lowp::stall_advice: lr is 1e+39, inf as a float, not finite and above 0");
+  EXPECT_EQ(refusal({.lr = 1e-46}),
+            "lowp::stall_advice: lr is 1e-46, 0 as a float, not finite and above 0");
+  EXPECT_EQ(refusal({.lr = 1e-30, .direction = 1e-30}),
+            "lowp::stall_advice: lr * direction is 1.0000000000000001e-60, 0 as a float, not "
+            "finite and above 0");
+  EXPECT_EQ(refusal({.lr = 1e30, .direction = 1e10}),
+            "lowp::stall_advice: lr * direction is 1e+40, inf as a float, not finite and above 0");
+  EXPECT_NE(refusal({.lr = 1e30, .direction = 1, .spread = {1, 1e20f}}).find("spread is"),
+            std::string::npos);
+  EXPECT_THROW(lowp::stalled_decay(p, 1 - 1e-9), std::invalid_argument);
 }
 
 // Every finite bfloat16 above zero, against the rounding of the product.

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <random>
 #include <stdexcept>
 #include <string>
@@ -100,6 +101,19 @@ TEST(fp8_lm, refuses_moments_of_another_size) {
     EXPECT_STREQ(error.what(), "lowp::update: sizes differ: p has 4, g has 4, m has 3, v has 4");
   }
   EXPECT_EQ(s.tensor.first_scale, 1);
+}
+
+// No bound is made of them.
+TEST(fp8_lm, refuses_wrong_hyper_parameters) {
+  state s(4);
+  for (lowp::adamw const& wrong :
+       {lowp::adamw{.lr = std::numeric_limits<double>::quiet_NaN()}, lowp::adamw{.lr = 1e39}})
+    try {
+      s.tensor.update(wrong, 1, lowp::nearest_even{});
+      FAIL() << "not refused";
+    } catch (std::invalid_argument const& error) {
+      EXPECT_EQ(std::string(error.what()).find("lowp::update: adamw: lr is "), 0U) << error.what();
+    }
 }
 
 TEST(fp8_lm, keeps_its_scales_if_it_refuses_values) {

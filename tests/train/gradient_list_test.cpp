@@ -52,27 +52,40 @@ TEST(gradient_list, is_unscaled_tensor_by_tensor) {
   EXPECT_EQ(scaler.scale, 2.0f);
 }
 
-// Each as alone with its own stream: tensor number i.
+// Each as alone with its own stream: tensor number i, which takes more than 8 bits.
 TEST(gradient_list, rounds_each_tensor_with_its_own_bits) {
-  tensor const in = random_tensor<lowp::bfloat16>(300, 1, values::training);
-  guarded<lowp::bfloat16> a(in, 0);
-  guarded<lowp::bfloat16> b(in, 1);
-  guarded<lowp::bfloat16> alone(in, 2);
-  lowp::stochastic const rounding{.seed = 3, .stream = lowp::stream_of(40, 2)};
+  using lowp::bfloat16;
+  constexpr std::size_t tensors = 600, size = 40;
+  std::vector<bfloat16> start;
+  for (std::uint32_t const code : random_tensor<bfloat16>(size, 1, values::training).codes)
+    start.push_back(slot_value<bfloat16>(code));
+  std::vector<std::vector<bfloat16>> all(tensors, start);
+  std::vector<named<std::span<bfloat16>>> list;
+  for (auto& each : all) list.push_back({"", each});
+  auto const mode = [](std::size_t tensor) {
+    return lowp::stochastic{.seed = 3, .stream = (40 + std::uint64_t{tensor}) << 32 | 2};
+  };
   lowp::loss_scaler scaler{.scale = 3};
   lowp::gradient_report report;
-  lowp::unscale(std::vector{named{"a", a.span()}, named{"b", b.span()}}, scaler, report, rounding);
+  lowp::unscale(list, scaler, report, mode(0));
   lowp::gradient_report own;
-  lowp::unscale(alone.span(), scaler.inverse_scale(), own,
-                lowp::stochastic{.seed = 3, .stream = lowp::stream_of(41, 2)});
-  std::size_t differences = 0;
-  for (std::size_t i = 0; i < in.size(); ++i) {
-    EXPECT_EQ(b.span()[i].bits(), alone.span()[i].bits());
-    differences += a.span()[i].bits() != b.span()[i].bits() ? 1 : 0;
+  for (std::size_t i = 0; i < tensors; ++i) {
+    std::vector<bfloat16> alone = start;
+    lowp::unscale(alone, scaler.inverse_scale(), own, mode(i));
+    ASSERT_EQ(all[i], alone) << i;
   }
-  EXPECT_GT(differences, 10U);
-  own += own;
-  EXPECT_TRUE(same(report, own));
+  EXPECT_EQ(report.count, own.count);
+  EXPECT_NE(all[0], all[1]);
+  EXPECT_NE(all[0], all[256]);
+
+  auto const before = all;
+  lowp::gradient_report const clipped = lowp::clip(list, 0.5 * report.norm(), mode(0));
+  float const factor = lowp::clip_factor(clipped.norm(), 0.5 * report.norm());
+  for (std::size_t i = 0; i < tensors; ++i) {
+    std::vector<bfloat16> alone(size);
+    lowp::scaled_cast(before[i], alone, factor, mode(i));
+    ASSERT_EQ(all[i], alone) << i;
+  }
 }
 
 TEST(gradient_list, is_clipped_by_the_norm_of_all) {
@@ -133,8 +146,15 @@ TEST(gradient_list, refuses) {
   for (double const bad : {-1.0, -double{inf}, std::nan("")})
     EXPECT_EQ(refusal_of([&] { lowp::clip(m.list(), bad); }).find("lowp::clip: max_norm is "), 0U);
   scaler.scale = 0;
+  EXPECT_EQ(
+      refusal_of([&] { lowp::unscale(m.list(), scaler, report); }),
+      "lowp::unscale: loss_scaler: scale is 0, and its inverse is inf, not finite and above 0");
+  scaler.scale = 1e-39f;
   EXPECT_EQ(refusal_of([&] { lowp::unscale(m.list(), scaler, report); }),
-            "lowp::unscale: inverse_scale is inf, not finite and above 0");
+            "lowp::unscale: loss_scaler: scale is 1e-39, and its inverse is inf, not finite and "
+            "above 0");
+  EXPECT_EQ(refusal_of([&] { lowp::unscale(m.a, 1e-60, report); }),
+            "lowp::unscale: inverse_scale is 1e-60, 0 as a float, not finite and above 0");
   EXPECT_EQ(m.a, fresh.a);
   EXPECT_EQ(m.b, fresh.b);
   EXPECT_EQ(report.count, 0U);

@@ -78,7 +78,8 @@ TEST(lists, of_adamw_have_the_bits_of_single_calls) {
 
 TEST(lists, of_sgd_and_fused_add_have_the_bits_of_single_calls) {
   std::vector<state> want = states();
-  std::vector<state> got = states();
+  want.resize(600, state(9));
+  std::vector<state> got = want;
   std::vector<lowp::sgd_tensor<bfloat16, float>> plain;
   std::vector<lowp::momentum_tensor<bfloat16, float, float>> heavy;
   std::vector<lowp::fused_add_tensor<bfloat16, float>> sums;
@@ -91,20 +92,22 @@ TEST(lists, of_sgd_and_fused_add_have_the_bits_of_single_calls) {
   lowp::update(plain, lowp::sgd{.lr = 0.1}, 1, mode);
   lowp::update(heavy, settings, 2, mode);
   lowp::fused_add(sums, -0.5f, mode);
-  for (std::uint32_t i = 0; i < want.size(); ++i) {
+  for (std::size_t i = 0; i < want.size(); ++i) {
     state& s = want[i];
-    lowp::update(s.p, s.g, lowp::sgd{.lr = 0.1}, 1, mode.of_tensor(i));
-    lowp::update(s.p, s.g, s.m, settings, 2, mode.of_tensor(i));
-    lowp::fused_add(s.p, -0.5f, s.g, mode.of_tensor(i));
+    lowp::stochastic const own{.seed = 3, .stream = (5 + std::uint64_t{i}) << 32};
+    lowp::update(s.p, s.g, lowp::sgd{.lr = 0.1}, 1, own);
+    lowp::update(s.p, s.g, s.m, settings, 2, own);
+    lowp::fused_add(s.p, -0.5f, s.g, own);
+    ASSERT_EQ(got[i], s) << i;
   }
-  EXPECT_TRUE(got == want);
+  EXPECT_NE(got[300].p, got[300 + 256].p);
 }
 
 // Each tensor draws as a single call whose streams have the tensor's number added, in every slot.
 TEST(lists, give_each_tensor_its_own_bits_in_every_slot) {
   struct narrow_state {
-    std::vector<bfloat16> p = std::vector(600, bfloat16(1)), m = p, v = p;
-    std::vector<float> g = std::vector<float>(600, 0.01f);
+    std::vector<bfloat16> p = std::vector(60, bfloat16(1)), m = p, v = p;
+    std::vector<float> g = std::vector<float>(60, 0.01f);
     bool operator==(narrow_state const&) const = default;
   };
   auto const modes = [](std::uint64_t tensor) {
@@ -114,17 +117,19 @@ TEST(lists, give_each_tensor_its_own_bits_in_every_slot) {
     return std::array{lowp::per_slot{.param = random(1, 7), .first = random(2, 0xffffffff)},
                       lowp::per_slot{.first = lowp::upward{}, .second = random(3, 5)}};
   };
-  std::array<narrow_state, 3> want;
-  std::array<narrow_state, 3> got;
+  std::vector<narrow_state> want(600);
+  std::vector<narrow_state> got(600);
   std::vector<lowp::adamw_tensor<bfloat16, float, bfloat16, bfloat16>> list;
   for (narrow_state& t : got) list.push_back({t.p, t.g, t.m, t.v});
   for (std::size_t const which : {0U, 1U}) {
     lowp::update(list, lowp::adamw{}, 1, modes(0)[which]);
     for (std::size_t i = 0; i < want.size(); ++i)
       lowp::update(want[i].p, want[i].g, want[i].m, want[i].v, lowp::adamw{}, 1, modes(i)[which]);
-    EXPECT_EQ(got, want) << which;
-    EXPECT_NE(want[0].p, want[1].p);
-    EXPECT_NE(want[0].m, want[1].m);
+    EXPECT_TRUE(got == want) << which;
+    for (std::size_t const other : {1U, 256U, 512U}) {
+      EXPECT_NE(want[0].p, want[other].p);
+      EXPECT_NE(want[0].m, want[other].m);
+    }
   }
   EXPECT_NE(want[0].v, want[1].v);
 }
@@ -189,8 +194,17 @@ TEST(lists, are_refused_before_anything_is_written) {
   list = list_of(all);
   EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 0); }),
             "lowp::update: adamw: step is 0, and counts from 1");
+  std::vector<lowp::update_report> reports(4);
+  for (lowp::adamw const& a : {lowp::adamw{.lr = 1e39}, lowp::adamw{.beta2 = 1 - 1e-9},
+                               lowp::adamw{.lr = 1e20, .weight_decay = 1e20}}) {
+    std::string const text = refusal_of([&] { lowp::update(list, a, 1, mode, reports); });
+    EXPECT_NE(text.find(" as a float, not "), std::string::npos) << text;
+#if defined(_OPENMP)
+    EXPECT_EQ(refusal_of([&] { lowp::openmp::update(list, a, 1, mode, reports); }), text);
+#endif
+  }
   for (std::size_t const size : {3U, 5U}) {
-    std::vector<lowp::update_report> reports(size);
+    reports.resize(size);
     EXPECT_EQ(refusal_of([&] { lowp::update(list, lowp::adamw{}, 1, {}, reports); }),
               "lowp::update: " + std::to_string(size) + " reports for a list of 4 tensors");
   }
@@ -234,9 +248,15 @@ TEST(lists, without_tensors_have_their_arguments_checked) {
   };
   EXPECT_EQ(update(0.1, 0), "lowp::update: sgd: step is 0, and counts from 1");
   EXPECT_EQ(update(std::nan(""), 1), "lowp::update: sgd: lr is nan, not finite and at least 0");
+  EXPECT_EQ(update(1e39, 1),
+            "lowp::update: sgd: lr is 1e+39, inf as a float, not finite and at least 0");
+  EXPECT_EQ(update(0.1, -2),
+            "lowp::update: sgd: step is 18446744073709551614, or -2, and counts from 1");
   EXPECT_EQ(update(0.1, 1), "not refused");
   EXPECT_EQ(refusal_of([&] { lowp::fused_add(nothing, std::nanf("")); }),
             "lowp::fused_add: alpha is nan, not finite");
+  EXPECT_EQ(refusal_of([&] { lowp::fused_add(nothing, 1e39); }),
+            "lowp::fused_add: alpha is 1e+39, inf as a float, not finite");
   EXPECT_EQ(refusal_of([&] { lowp::fused_add(nothing, 1.0f); }), "not refused");
 }
 

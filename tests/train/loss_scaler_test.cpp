@@ -30,6 +30,7 @@ TEST(loss_scaler, starts_as_grad_scaler) {
   EXPECT_EQ(s.growth_factor, 2.0);
   EXPECT_EQ(s.backoff_factor, 0.5);
   EXPECT_EQ(s.growth_interval, 2000U);
+  EXPECT_EQ(s.minimum, 0x1p-24f);
   EXPECT_EQ(s.inverse_scale(), 0x1p-16f);
 }
 
@@ -40,13 +41,14 @@ TEST(loss_scaler, follows_the_rules) {
       for (std::uint32_t const interval : {1U, 3U, 10U}) {
         lowp::loss_scaler s{
             .growth_factor = growth, .backoff_factor = backoff, .growth_interval = interval};
+        s.minimum = backoff > 0.4 ? 0 : 0x1p-24f;
         float scale = 65536;
         std::uint32_t good = 0;
         std::uint64_t skipped = 0;
         for (int step = 0; step < 300; ++step) {
           bool const overflowed = random() % 8 == 0;
           if (overflowed) {
-            scale = static_cast<float>(double{scale} * backoff);
+            scale = std::fmax(static_cast<float>(double{scale} * backoff), s.minimum);
             good = 0;
             ++skipped;
           } else if (++good == interval) {
@@ -64,6 +66,29 @@ TEST(loss_scaler, follows_the_rules) {
       }
     }
   }
+}
+
+TEST(loss_scaler, does_not_fall_below_its_minimum) {
+  auto const after = [](float scale, float minimum, int skips) {
+    lowp::loss_scaler s{.scale = scale, .minimum = minimum};
+    for (int i = 0; i < skips; ++i) s.update(true);
+    EXPECT_EQ(s.skipped, static_cast<std::uint64_t>(skips));
+    return s.scale;
+  };
+  EXPECT_EQ(after(65536, 0x1p-24f, 40), 0x1p-24f);
+  EXPECT_EQ(after(65536, 0x1p-24f, 41), 0x1p-24f);
+  EXPECT_EQ(after(65536, 1, 400), 1.0f);
+  EXPECT_EQ(after(65536, 3, 400), 3.0f);  // 65536 / 2^k goes from 4 to 2
+  EXPECT_EQ(after(0x1p-30f, 0x1p-24f, 9), 0x1p-30f) << "it is not raised";
+  EXPECT_EQ(after(65536, 0, 165), 0x1p-149f);
+  EXPECT_EQ(after(65536, 0, 400), 0.0f) << "as GradScaler";
+
+  // It grows again from there.
+  lowp::loss_scaler s{.growth_interval = 1};
+  for (int i = 0; i < 4000; ++i) s.update(true);
+  s.update(false);
+  EXPECT_EQ(s.scale, 0x1p-23f);
+  EXPECT_EQ(s.inverse_scale(), 0x1p23f);
 }
 
 TEST(loss_scaler, names_the_first_tensor_that_overflowed) {
@@ -120,6 +145,10 @@ TEST(loss_scaler, refuses_factors_as_grad_scaler_does) {
   for (float const scale :
        {std::nanf(""), -std::nanf(""), HUGE_VALF, -HUGE_VALF, -1.0f, -0x1p-149f})
     EXPECT_EQ(text_of({.scale = scale}).find("lowp::loss_scaler: scale is "), 0U) << scale;
+  for (float const minimum : {std::nanf(""), HUGE_VALF, -HUGE_VALF, -1.0f, -0x1p-149f})
+    EXPECT_EQ(text_of({.minimum = minimum}).find("lowp::loss_scaler: minimum is "), 0U) << minimum;
+  EXPECT_EQ(text_of({.growth_interval = 0}),
+            "lowp::loss_scaler: growth_interval is 0, not at least 1");
   EXPECT_EQ(text_of({.scale = 0}), "") << "backoff leads there";
   EXPECT_EQ(text_of({.scale = -0.0f}), "");
   EXPECT_EQ(text_of({.growth_factor = 1 + 0x1p-52, .backoff_factor = 1 - 0x1p-53}), "");

@@ -28,8 +28,9 @@ struct model {
   std::vector<guarded<float>> u;
   std::vector<tensor> want_p, want_u;
 
-  model() {
-    for (std::size_t const size : {300U, 0U, 17U, 1001U}) {
+  model() { add({300U, 0U, 17U, 1001U}); }
+  void add(std::vector<std::size_t> const& sizes) {
+    for (std::size_t const size : sizes) {
       want_p.push_back(random_tensor<bfloat16>(size, size, values::training));
       want_u.push_back(random_tensor<float>(size, size + 1, values::training, 1e-2));
       p.emplace_back(want_p.back(), p.size());
@@ -38,14 +39,15 @@ struct model {
   }
   auto list() {
     std::vector<named<std::span<bfloat16>>> all;
-    for (auto& each : p) all.push_back({names[all.size()], each.span()});
+    for (auto& each : p) all.push_back({name_of(all.size()), each.span()});
     return all;
   }
   auto updates() {
     std::vector<named<std::span<float const>>> all;
-    for (auto& each : u) all.push_back({names[all.size()], each.span()});
+    for (auto& each : u) all.push_back({name_of(all.size()), each.span()});
     return all;
   }
+  static char const* name_of(std::size_t i) { return i < std::size(names) ? names[i] : ""; }
   static constexpr char const* names[] = {"embedding", "none", "norm", "head"};
 };
 
@@ -79,6 +81,19 @@ TEST(tree_add, is_fused_add_of_each_with_its_own_stream) {
     }
     expect_counts(all, want_all);
   });
+}
+
+// The numbers of 600 tensors take more than 8 bits.
+TEST(tree_add, of_600_tensors_gives_each_its_own_stream) {
+  model m;
+  m.add(std::vector<std::size_t>(596, 20));
+  lowp::stochastic const rounding{.seed = 3, .stream = 7};
+  lowp::tree_add(m.list(), -0.5f, m.updates(), rounding);
+  for (std::size_t i = 0; i < m.p.size(); ++i) {
+    slot_mode const mode{oracle::mode::stochastic, 3, 7 + (std::uint64_t{i} << 32)};
+    oracle_fused_add(m.want_p[i], -0.5f, m.want_u[i], mode, {});
+    ASSERT_TRUE(m.p[i].holds(m.want_p[i], "tensor")) << i;
+  }
 }
 
 // 0.1 as a float is above 0.1.
@@ -131,6 +146,9 @@ TEST(tree_add, refuses_before_it_writes_and_names_the_tensor) {
               lowp::tree_add(model, HUGE_VALF, std::vector{named{"a", u}, named{"b", v}});
             }),
             "lowp::tree_add: alpha is inf, not finite");
+  EXPECT_EQ(
+      refusal_of([&] { lowp::tree_add(model, 1e39, std::vector{named{"a", u}, named{"b", v}}); }),
+      "lowp::tree_add: alpha is 1e+39, inf as a float, not finite");
   EXPECT_EQ(add(model, std::vector{named{"a", u}}),
             "lowp::tree_add: the model has 2 tensors, the updates have 1");
   EXPECT_EQ(add(model, std::vector{named{"a", u}, named{"c", v}}),

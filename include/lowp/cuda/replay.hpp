@@ -12,8 +12,8 @@ namespace lowp::cuda {
 
 /// The state in device memory that changes from step to step. `lr` replaces the optimizer's, and
 /// `stream` that of every stochastic mode. As everywhere, `step` counts from 1 and enters the
-/// stream's low half. No check is possible before the kernel runs: a step of 0, or an lr that is
-/// not finite and positive, gives what the formulas give.
+/// stream's low half. No check is possible before the kernel runs. A step of 0 or a wrong lr gives
+/// what the formulas give; so does an lr that is finite and, alone or in a product, no float.
 struct step_state {
   double lr;
   std::uint64_t step;
@@ -66,7 +66,8 @@ struct make_stored_step {
   step_state const* stored_at() const { return state; }
 };
 
-/// A number in device memory: an alpha, a scale or an inverse scale.
+/// A number in device memory: an alpha, a scale or an inverse scale. No check is possible before
+/// the kernel reads it: an infinity or NaN there reaches every element.
 struct stored_number {
   float const* at;
 

@@ -108,7 +108,8 @@ LOWP_HOST_FN constexpr std::array<std::uint32_t, 4>(philox4x32)(
   return {word[0], word[1], word[2], word[3]};
 }
 
-/// Returns the stream of a tensor and a step, so that no two of them share random bits.
+/// Returns the stream of a tensor and the low 32 bits of a step. No two of these share random bits;
+/// steps 2^32 apart do.
 LOWP_FN constexpr std::uint64_t stream_of(std::uint32_t tensor, std::uint64_t step) {
   return std::uint64_t{tensor} << 32 | (step & 0xffffffff);
 }

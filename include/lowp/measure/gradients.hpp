@@ -33,19 +33,25 @@ LOWP_OPAQUE inline float clip_quotient(double norm, double max_norm) {
 }
 LOWP_EXACT_END
 
+inline error_text check_max_norm(char const* function, double max_norm) {
+  unpacked const most = unpack(max_norm);
+  if (!most.nan && !(most.negative && (most.significand != 0 || most.infinite))) return {};
+  return joined_text(
+      {function, ": max_norm is ", shortest_text(max_norm).text, ", not at least 0"});
+}
+
 }  // namespace LOWP_UNIT
 
 struct unscaling {
+  static constexpr char const* argument = "inverse_scale";
+  static constexpr number_range range = above_zero;
+
   float inverse_scale;
 
   template <class F>
   LOWP_FN F operator()(F& g) const {
     g = lanes::mul(g, lanes::broadcast<F>(inverse_scale));
     return g;
-  }
-  LOWP_HOST_FN static error_text check(char const* function, float inverse_scale) {
-    return check_number(lanes::bits(inverse_scale) - 1 < lanes::binary32_infinity - 1, function,
-                        "inverse_scale", inverse_scale, "finite and above 0");
   }
 };
 
@@ -72,7 +78,9 @@ LOWP_HOST_FN amax largest_of(auto&& range) { return measured(range).largest; }
 /// Returns the factor that reduces the norm of all gradients, now `norm`, to at most max_norm. It
 /// is max_norm / (norm + 1e-6), but at most 1, as in torch.nn.utils.clip_grad_norm_. It is 0 if
 /// only the norm is infinite, and NaN if both are or the norm is NaN: skip such a step.
+/// @throws std::invalid_argument  max_norm is negative or NaN
 LOWP_HOST_FN float clip_factor(double norm, double max_norm) {
+  detail::refuse_if(detail::check_max_norm("clip_factor", max_norm));
   detail::default_environment const environment;
   return detail::clip_quotient(norm, max_norm);
 }

@@ -20,6 +20,7 @@ namespace lowp {
 enum class loss_reduction { averaged, summed };
 
 /// The options of PyTorch's cross_entropy. `scale`, as of a loss_scaler, multiplies the derivative.
+/// It is finite and not 0. `label_smoothing` is from 0 to 1.
 struct cross_entropy_options {
   std::int64_t ignore_index = -100;
   float label_smoothing = 0;
@@ -63,11 +64,10 @@ struct cross_entropy_rows {
   };
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
-    float const eps = options.label_smoothing;
-    if (!(lanes::bits(eps) <= lanes::bits(1.0f)))
-      return check_number(false, function, "label_smoothing", eps, "from 0 to 1");
-    if (!lanes::is_finite(options.scale))
-      return check_number(false, function, "scale", options.scale, "finite");
+    error_text const wrong =
+        check_numbers(function, {{"label_smoothing", options.label_smoothing, at_most_one},
+                                 {"scale", options.scale, not_zero}});
+    if (!wrong.empty()) return wrong;
     if constexpr (!IsOnDevice) {
       for (std::size_t row = 0; row < in.rows; ++row)
         if (!is_ignored(row) && static_cast<std::size_t>(labels[row]) >= columns)
@@ -124,7 +124,7 @@ struct cross_entropy_rows {
     F const per_sum = lanes::div(s.scale, total.first), below = lanes::sub(s.largest, s.at_label);
     s.factor = lanes::select(lanes::is_zero(total.first), lanes::broadcast<F>(0), per_sum);
     s.loss = below;
-    if (lanes::bits(options.label_smoothing) != 0 && s.marked != no_column) {
+    if (lanes::magnitude(options.label_smoothing) != 0 && s.marked != no_column) {
       F const eps = lanes::broadcast<F>(options.label_smoothing);
       F const mean =
           lanes::div(total.second, in_sum(lanes::broadcast<F>(static_cast<float>(columns))));

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/nn/softmax.hpp>
-#include <lowp/ops/scaled_cast.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -46,7 +45,7 @@ struct scaled_score {
     return lanes::mul(x, lanes::broadcast<F>(scale));
   }
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
-    return check_scale(function, scale);
+    return check_numbers(function, {{"scale", scale, not_zero}});
   }
 };
 /// The mask is a byte.

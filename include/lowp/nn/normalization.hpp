@@ -18,8 +18,7 @@ struct norm_rows {
   enum class turn : std::uint8_t { first, coarse, last };
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
-    return check_number(lanes::bits(eps) < lanes::binary32_infinity, function, "eps", eps,
-                        "finite and at least 0");
+    return check_numbers(function, {{"eps", eps}});
   }
 
   template <class F>
@@ -61,7 +60,7 @@ struct norm_rows {
       s.scale = is_constant ? lanes::broadcast<F>(1) : fine_scale(s.scale, variance);
       s.number = turn::last;
       return true;
-    } else if (s.number == turn::first && may_vanish && lanes::bits(eps) < low_eps &&
+    } else if (s.number == turn::first && may_vanish && lanes::magnitude(eps) < low_eps &&
                lanes::any(lanes::greater(lanes::broadcast<U>(low), lanes::bits(summed)))) {
       s.scale = lanes::broadcast<F>(0x1p96f);
       s.number = turn::last;
@@ -77,7 +76,7 @@ struct norm_rows {
   LOWP_FN F scaled_eps(F const& scale) const {
     using U = lanes::word<F>;
     constexpr std::uint32_t least_normal = 1u << 23;
-    U const least = lanes::broadcast<U>(lanes::min(lanes::bits(eps), least_normal));
+    U const least = lanes::broadcast<U>(lanes::min(lanes::magnitude(eps), least_normal));
     F const product = lanes::mul(lanes::mul(lanes::broadcast<F>(eps), scale), scale);
     return lanes::from_bits<F>(lanes::hidden(lanes::max(lanes::bits(product), least)));
   }

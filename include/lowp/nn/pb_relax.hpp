@@ -15,9 +15,7 @@ struct pb_relax_rows : softmax_rows<plain_score> {
   float alpha;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
-    // Positive floats order as integers.
-    return check_number(lanes::bits(alpha) - 1 < lanes::binary32_infinity - 1, function, "alpha",
-                        alpha, "finite and above 0");
+    return check_numbers(function, {{"alpha", alpha, above_zero}});
   }
 
   using softmax_rows<plain_score>::value;

@@ -4,7 +4,6 @@
 
 #include <lowp/lanes/exponential.hpp>
 #include <lowp/nn/rows.hpp>
-#include <lowp/ops/scaled_cast.hpp>
 
 #include <tuple>
 
@@ -23,7 +22,7 @@ struct softmax_backward_rows {
   float scale = 1;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
-    return check_scale(function, scale);
+    return check_numbers(function, {{"scale", scale, not_zero}});
   }
   template <class F>
   LOWP_FN F value(fold::number<0>, state<F> const&, F const& y, F const& dy) const {

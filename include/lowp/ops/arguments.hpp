@@ -141,13 +141,6 @@ LOWP_COLD inline error_text name_of(extent const& range) {
   return joined_text({range.name, range.part});
 }
 
-/// Returns the error text of a number that is not what a function wants.
-inline error_text check_number(bool is_right, char const* function, char const* name, float number,
-                               char const* wanted) {
-  if (is_right) return {};
-  return joined_text({function, ": ", name, " is ", shortest_text(number).text, ", not ", wanted});
-}
-
 LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent const* ranges,
                                                std::size_t count) {
   error_text text = joined_text({function, ": sizes differ: "});

@@ -12,6 +12,9 @@ namespace detail {
 
 /// p = fma(alpha, u, p); the update is alpha * u.
 struct scaled_addition {
+  static constexpr char const* argument = "alpha";
+  static constexpr number_range range = any_number;
+
   float alpha;
 
   template <class F>
@@ -20,16 +23,13 @@ struct scaled_addition {
     p = lanes::fma(a, u, p);
     return lanes::mul(a, u);
   }
-  LOWP_HOST_FN static error_text check(char const* function, float alpha) {
-    return check_number(lanes::is_finite(alpha), function, "alpha", alpha, "finite");
-  }
 };
 
 /// Adds: p[i] = round(fma(alpha, u[i], p[i])). One fused multiply-add in float, one rounding to the
 /// format of p. A NaN result is the canonical one.
 ///
 /// @param p        n elements
-/// @param alpha    finite
+/// @param alpha    finite, also as a float
 /// @param u        n elements; may be the storage of p if elements have equal size
 /// @param outcome  an optional overflow policy, then an optional update_report or update_amax, to
 ///                 which the call adds; its gradient is u

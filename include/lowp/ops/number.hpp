@@ -3,10 +3,13 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
+#include <lowp/base/text.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/ops/calls.hpp>
 
 #include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <type_traits>
 
 namespace lowp::detail {
@@ -18,38 +21,11 @@ concept stored_number = requires(N const& n) {
   { n.value() } -> std::same_as<float>;
 };
 
-template <class N>
-concept number_argument = std::convertible_to<N const&, float> || stored_number<N>;
-
-template <class T>
-using not_a_number_to_scale_by = fit<number_argument<std::remove_cvref_t<T>>>;
-
-/// Makes an element function of a number, where the number can be read. `Function::check` tells a
-/// wrong number from its value; a stored number passes, because only a kernel can read it.
-template <class Function, class N>
-struct made_of_number {
-  N number;
-
-  LOWP_FN Function operator()() const {
-    if constexpr (stored_number<N>)
-      return Function{number.value()};
-    else
-      return Function{number};
-  }
-  auto stored_at() const
-    requires stored_number<N>
-  {
-    return number.stored_at();
-  }
-  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
-    if constexpr (!stored_number<N>) return Function::check(function, number);
-    return {};
-  }
-};
 /// A parameter of a call for any number. A parameter of type float would round as the caller's
 /// control register says.
 struct float_argument {
   float value;
+  double given = __builtin_nan("");  ///< the caller's double, for an error text
 
   template <std::convertible_to<float> N>
   LOWP_HOST_FN float_argument(N const& number) {
@@ -58,6 +34,138 @@ struct float_argument {
       value = convert<float>(number);
     else
       value = static_cast<float>(number);
+    if constexpr (std::same_as<type, double>) given = number;
+  }
+};
+
+template <class N>
+concept number_argument =
+    std::convertible_to<N const&, float> || stored_number<N> || std::same_as<N, float_argument>;
+
+template <class T>
+using not_a_number_to_scale_by = fit<number_argument<std::remove_cvref_t<T>>>;
+
+/// The finite numbers that an argument may be. The first two may be negative.
+enum number_range {
+  any_number,
+  not_zero,
+  not_negative,
+  above_zero,
+  below_one,
+  at_most_one,
+  above_one
+};
+
+inline namespace LOWP_UNIT {
+
+/// A float or a double of a call, by its bits: a caller's environment may take subnormals for zero.
+struct given_number {
+  char const* name;
+  number_range range;
+  bool is_double;
+  std::uint64_t bits;
+
+  LOWP_HOST_FN given_number(char const* its_name, double x, number_range its_range = not_negative)
+      : name(its_name),
+        range(its_range),
+        is_double(true),
+        bits(__builtin_bit_cast(std::uint64_t, x)) {}
+  LOWP_HOST_FN given_number(char const* its_name, float x, number_range its_range = not_negative)
+      : name(its_name), range(its_range), is_double(false), bits(lanes::bits(x)) {}
+  LOWP_HOST_FN given_number(char const* its_name, float_argument const& x, number_range its_range)
+      : given_number(its_name, x.given, its_range) {
+    if (unpack(x.given).nan) *this = given_number(its_name, x.value, its_range);
+  }
+};
+
+/// Bits of magnitudes: the largest that is 0, the smallest and the largest that are 1, and the
+/// smallest that is infinite.
+struct number_limits {
+  std::uint64_t zero, least_one, most_one, infinity;
+
+  [[nodiscard]] LOWP_HOST_FN bool allow(number_range range, std::uint64_t magnitude,
+                                        bool is_negative) const {
+    bool const is_zero = magnitude <= zero;
+    if (magnitude >= infinity || (is_negative && !is_zero && range > not_zero)) return false;
+    if (range == not_zero || range == above_zero) return !is_zero;
+    if (range == below_one) return magnitude < least_one;
+    if (range == at_most_one) return magnitude <= most_one;
+    return range != above_one || magnitude > most_one;
+  }
+};
+inline constexpr std::uint64_t magnitude_bits(double x) {
+  return __builtin_bit_cast(std::uint64_t, x) & ~std::uint64_t{0} >> 1;
+}
+inline constexpr number_limits float_limits{0, 0x3f800000, 0x3f800000, lanes::binary32_infinity};
+inline constexpr number_limits double_limits{0, magnitude_bits(1), magnitude_bits(1),
+                                             std::uint64_t{0x7ff} << 52};
+/// Those of doubles that are so once rounded to float.
+inline constexpr number_limits rounded_limits{
+    magnitude_bits(0x1p-150), magnitude_bits(0x1.ffffffp-1), magnitude_bits(0x1.000001p0),
+    magnitude_bits(0x1.ffffffp127)};
+
+enum number_use { used_as_float, used_as_double };
+
+/// Returns the error text of the first number out of its range. A double that is used as a float
+/// must lie in it as that float, too.
+LOWP_COLD inline error_text check_numbers(char const* prefix,
+                                          std::initializer_list<given_number> all,
+                                          number_use use = used_as_float) {
+  constexpr char const* wanted[] = {"finite",
+                                    "finite and other than 0",
+                                    "finite and at least 0",
+                                    "finite and above 0",
+                                    "in [0, 1)",
+                                    "from 0 to 1",
+                                    "finite and above 1"};
+  for (given_number const& n : all) {
+    int const width = n.is_double ? 64 : 32;
+    bool const is_negative = (n.bits >> (width - 1)) != 0;
+    std::uint64_t const magnitude = n.bits & ~std::uint64_t{0} >> (65 - width);
+    bool const is_right =
+        (n.is_double ? double_limits : float_limits).allow(n.range, magnitude, is_negative);
+    if (is_right && (!n.is_double || use == used_as_double ||
+                     rounded_limits.allow(n.range, magnitude, is_negative)))
+      continue;
+    error_text value =
+        shortest_text(lanes::from_bits<float>(static_cast<std::uint32_t>(n.bits))).text;
+    if (n.is_double) {
+      auto const given = __builtin_bit_cast(double, n.bits);
+      value = shortest_text(given).text;
+      if (is_right)
+        value = joined_text(
+            {value.c_str(), ", ", shortest_text(convert<float>(given)).text, " as a float"});
+    }
+    return joined_text({prefix, *prefix == '\0' ? "" : ": ", n.name, " is ", value.c_str(),
+                        ", not ", wanted[n.range]});
+  }
+  return {};
+}
+
+}  // namespace LOWP_UNIT
+
+/// Makes an element function of a number, where the number can be read. `Function::argument` and
+/// `Function::range` say what the number may be. A stored number passes, because only a kernel can
+/// read it.
+template <class Function, class N>
+struct made_of_number {
+  N number;
+
+  LOWP_FN Function operator()() const {
+    if constexpr (stored_number<N>)
+      return Function{number.value()};
+    else
+      return Function{number.value};
+  }
+  auto stored_at() const
+    requires stored_number<N>
+  {
+    return number.stored_at();
+  }
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
+    if constexpr (!stored_number<N>)
+      return check_numbers(function, {{Function::argument, number, Function::range}});
+    return {};
   }
 };
 
@@ -66,7 +174,7 @@ LOWP_HOST_FN auto make_of(N const& n) {
   if constexpr (stored_number<N>)
     return made_of_number<Function, N>{n};
   else
-    return made_of_number<Function, float>{float_argument(n).value};
+    return made_of_number<Function, float_argument>{n};
 }
 
 }  // namespace lowp::detail

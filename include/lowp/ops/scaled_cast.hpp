@@ -14,22 +14,17 @@ using neither_an_amax_a_rounding_mode_of_ranges_nor_an_overflow_policy =
     fit<std::same_as<T, amax&> ||
         neither_a_rounding_mode_of_ranges_nor_an_overflow_policy<T>::value>;
 
-LOWP_HOST_FN error_text check_scale(char const* function, float scale) {
-  return check_number(lanes::is_finite(scale) && lanes::magnitude(scale) != 0, function, "scale",
-                      scale, "finite and other than 0");
-}
-
 /// to = from * scale. Returns `from`, which an amax measures.
 struct scaling {
+  static constexpr char const* argument = "scale";
+  static constexpr number_range range = not_zero;
+
   float scale;
 
   template <class F>
   LOWP_FN F operator()(F& to, F const& from) const {
     to = lanes::mul(from, lanes::broadcast<F>(scale));
     return from;
-  }
-  LOWP_HOST_FN static error_text check(char const* function, float scale) {
-    return check_scale(function, scale);
   }
 };
 
@@ -39,7 +34,7 @@ struct scaling {
 ///
 /// @param in       n elements
 /// @param out      n elements; may be the storage of `in` if elements have equal size
-/// @param scale    finite and not 0
+/// @param scale    finite and not 0, also as a float
 /// @param largest  optional; merges the largest |in[i]| in the same pass, without NaN
 /// @throws std::invalid_argument  `scale` is infinite, NaN or 0, sizes differ, or ranges overlap in
 ///                                another way

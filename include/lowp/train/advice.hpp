@@ -108,16 +108,21 @@ LOWP_OPAQUE storage_advice advice_on(auto const& p, typical_update const& step) 
 
 [[nodiscard]] LOWP_COLD inline error_text check_update(typical_update const& update,
                                                        number_range directions = above_zero) {
-  error_text wrong = check_numbers("stall_advice: ", {{"lr", update.lr, above_zero},
-                                                      {"direction", update.direction, directions},
-                                                      {"tolerance", update.tolerance, above_zero}});
-  double sum = update.spread.empty() ? 1 : 0;
+  constexpr char const* function = "stall_advice";
+  error_text wrong = check_numbers(function, {{"lr", update.lr, above_zero},
+                                              {"direction", update.direction, directions},
+                                              {"tolerance", update.tolerance, above_zero}});
+  double sum = update.spread.empty() ? 1 : 0, largest = sum;
   for (float const each : update.spread) {
-    if (wrong.empty()) wrong = check_numbers("stall_advice: ", {{"spread", as_double(each)}});
+    if (wrong.empty()) wrong = check_numbers(function, {{"spread", each}});
     sum += as_double(each);
+    largest = std::max(largest, as_double(each));
   }
-  if (wrong.empty()) wrong = check_numbers("stall_advice: ", {{"spread's sum", sum, above_zero}});
-  return wrong;
+  if (!wrong.empty()) return wrong;
+  double const request = update.lr * update.direction;
+  return check_numbers(function, {{"spread's sum", sum, above_zero},
+                                  {"lr * direction", request, directions},
+                                  {"lr * direction * spread", request * largest}});
 }
 
 template <class P>
@@ -199,7 +204,8 @@ namespace functions {
 ///
 /// @param p       n elements: weights before a step, best as floats if there are any
 /// @param update  lr, direction and tolerance above 0
-/// @throws std::invalid_argument  a number in `update` is not finite and above 0
+/// @throws std::invalid_argument  a number in `update`, or lr * direction, is not finite and above
+///                                0, also as a float
 template <readable P>
 LOWP_HOST_FN storage_advice stall_advice(P&& p, typical_update const& update) {
   detail::default_environment const environment;
@@ -236,8 +242,7 @@ LOWP_HOST_FN list_advice stall_advice(L const& list, typical_update const& updat
 /// @throws std::invalid_argument  beta2 is not in [0, 1)
 template <input V>
 LOWP_HOST_FN double stalled_decay(V&& v, double beta2) {
-  detail::refuse_if(
-      detail::check_numbers("stalled_decay: ", {{"beta2", beta2, detail::below_one}}));
+  detail::refuse_if(detail::check_numbers("stalled_decay", {{"beta2", beta2, detail::below_one}}));
   detail::default_environment const environment;
   return detail::share_of_stalled(std::span<element_of<V> const>(v), beta2);
 }

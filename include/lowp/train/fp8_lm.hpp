@@ -81,6 +81,7 @@ struct fp8_lm {
     requires(sizeof...(Report) <= 1)
   LOWP_HOST_FN void update(adamw const& optimizer, std::uint64_t step, R rounding,
                            Report&... report) {
+    detail::refuse_if(detail::check_optimizer(optimizer, step, 2));  // before it bounds results
     amax const codes[] = {detail::largest_of(weights), detail::largest_of(gradient),
                           detail::largest_of(first), detail::largest_of(second)};
     float const scales[] = {weight_scale, gradient_scale, first_scale, second_scale};

@@ -29,8 +29,18 @@ namespace detail {
 
 inline namespace LOWP_UNIT {
 
+/// Returns the error text of a loss_scaler whose scale has no finite inverse.
+inline error_text check_inverse(loss_scaler const& scaler) {
+  float const inverse = scaler.inverse_scale();
+  error_text const wrong = check_numbers("", {{"inverse", inverse, above_zero}});
+  if (wrong.empty()) return wrong;
+  return joined_text({"unscale: loss_scaler: scale is ", shortest_text(scaler.scale).text,
+                      ", and its ", wrong.c_str()});
+}
+
 void unscale_list_on(auto const& executor, auto const& gradients, loss_scaler& scaler,
                      gradient_report& report, auto const& rounding) {
+  executor.refuse_if(check_inverse(scaler));
   call_each(executor, "unscale", gradients,
             [&](auto const& on, auto const& tensor, std::uint32_t number) {
               gradient_report own;
@@ -49,12 +59,6 @@ gradient_report measure_list_on(auto const& executor, auto const& gradients) {
   return all;
 }
 
-inline error_text check_max_norm(double max_norm) {
-  unpacked const most = unpack(max_norm);
-  if (!most.nan && !(most.negative && (most.significand != 0 || most.infinite))) return {};
-  return "clip: max_norm is " + text_of(max_norm) + ", not at least 0";
-}
-
 LOWP_OPAQUE inline float clip_factor_of(gradient_report const& report, double max_norm) {
   return clip_quotient(report.norm(), max_norm);
 }
@@ -66,7 +70,7 @@ gradient_report clip_on(auto const& executor, auto const& gradients, double max_
     run(on, "clip", by, no_report, write("g", tensor.values, of_tensor(rounding, number)),
         read("g", tensor.values));
   };
-  executor.refuse_if(check_max_norm(max_norm));
+  executor.refuse_if(check_max_norm("clip", max_norm));
   executor.refuse_if(check_each(executor, "clip", gradients, scale));
   gradient_report const report = measure_list_on(executor, gradients);
   default_environment const environment;
@@ -105,8 +109,8 @@ using neither_a_number_nor_a_loss_scaler =
 /// @param report    the call adds to it. Shards that are multiples of 2^14 elements, but for the
 ///                  last, do not change its sum's bits
 /// @param rounding  a stochastic mode is of_tensor(i) for tensor number i of a list
-/// @throws std::invalid_argument  inverse_scale is not finite and above 0, or a tensor is listed
-///                                twice; nothing is written
+/// @throws std::invalid_argument  inverse_scale, or the scaler's, is not finite and above 0, or a
+///                                tensor is listed twice; nothing is written
 template <class Executor>
 struct unscale_operation : operation<Executor> {
   using calls = call<needs<names::g, neither_a_storage_nor_a_list_of_named_outputs>,

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <type_traits>
 
@@ -154,9 +155,12 @@ namespace functions {
 /// @param p      n elements
 /// @param least  n floats
 /// @param scale  for fp8: the tensor's, a power of two
-/// @throws std::invalid_argument  sizes differ, or p and least overlap but are not one storage
+/// @throws std::invalid_argument  sizes differ; p and least overlap but are not one storage; the
+///                                scale is no power of two from 2^-126 to 2^126
 template <kept_as Way, input P, output Least>
 LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float scale = 1) {
+  if (std::string const wrong = detail::check_power_of_two(scale); !wrong.empty())
+    detail::refuse("least_updates: " + wrong);
   auto const layout = detail::layout_of_way<Way>(scale);
   std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
   using rounding = std::conditional_t<facts_of(Way).is_stochastic, stochastic_bits, nearest_even>;

@@ -7,6 +7,7 @@
 #include <lowp/measure/gradient_report.hpp>
 #include <lowp/train/optimizer.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,7 +27,7 @@ LOWP_EXACT_END
 
 }  // namespace detail::inline LOWP_UNIT
 
-/// The state and rules of torch.amp.GradScaler. A step is
+/// The state and rules of torch.amp.GradScaler, but for `minimum`. A step is
 ///
 ///     backward of loss * s.scale
 ///     for each gradient: unscale(g, s.inverse_scale(), report), s.observe(name, report)
@@ -39,7 +40,7 @@ struct loss_scaler {
   float scale = 65536;
   double growth_factor = 2;              ///< above 1
   double backoff_factor = 0.5;           ///< below 1 and not negative
-  std::uint32_t growth_interval = 2000;  ///< steps without overflow after which the scale grows
+  std::uint32_t growth_interval = 2000;  ///< at least 1: steps without overflow before it grows
   std::uint32_t growth_tracker = 0;      ///< such steps since the last change
 
   std::uint64_t updates = 0, skipped = 0;  ///< all steps, and those that overflowed
@@ -53,8 +54,11 @@ struct loss_scaler {
   };
   overflow_record overflow{};
 
+  /// The scale does not fall below it. From 0, which GradScaler may reach, no scale grows again.
+  float minimum = 0x1p-24f;
+
   /// Returns the factor for gradients: 1 / scale, divided in double. It is infinite, which
-  /// `unscale` refuses, if repeated overflow has brought the scale to 2^-128.
+  /// `unscale` refuses, for a scale up to 2^-128.
   LOWP_HOST_FN float inverse_scale() const {
     detail::default_environment const environment;
     return detail::reciprocal_in_double(scale);
@@ -69,16 +73,20 @@ struct loss_scaler {
   LOWP_HOST_FN bool found_nonfinite() const { return overflow.step == updates + 1; }
 
   /// Ends a step, as aten's _amp_update_scale_. After a step with overflow it multiplies the scale
-  /// by backoff_factor. After growth_interval steps in a row without one it multiplies by
-  /// growth_factor, unless that is infinite. Products are in double, rounded to float.
-  /// @throws std::invalid_argument  a factor is out of range; the scale is negative or not finite
+  /// by backoff_factor, down to `minimum`. After growth_interval steps in a row without one it
+  /// multiplies by growth_factor, unless that is infinite. Products are in double, and rounded to
+  /// float.
+  /// @throws std::invalid_argument  a factor is out of range; growth_interval is 0; the scale or
+  ///                                `minimum` is negative or not finite
   LOWP_HOST_FN void update() { update(found_nonfinite()); }
   LOWP_HOST_FN void update(bool found_nonfinite) {
     detail::refuse_if(invalid());
     ++updates;
     if (found_nonfinite) {
       ++skipped;
-      scale = times(backoff_factor);
+      // Magnitudes order as their bits. A scale that starts below the minimum stays.
+      std::uint32_t const least = std::min(lanes::magnitude(scale), lanes::magnitude(minimum));
+      scale = lanes::from_bits<float>(std::max(lanes::magnitude(times(backoff_factor)), least));
       growth_tracker = 0;
     } else if (++growth_tracker == growth_interval) {
       float const larger = times(growth_factor);
@@ -87,14 +95,16 @@ struct loss_scaler {
     }
   }
 
-  /// Returns the error text for factors and scale, empty if all is right.
+  /// Returns the error text for settings and scale, empty if all is right.
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    detail::default_environment const environment;
-    // Repeated overflow leads to a scale of 0, which is not the caller's mistake.
-    return detail::check_numbers("loss_scaler: ",
-                                 {{"scale", detail::as_double(scale)},
+    if (growth_interval == 0) return "loss_scaler: growth_interval is 0, not at least 1";
+    // With a minimum of 0, repeated overflow leads to a scale of 0.
+    return detail::check_numbers("loss_scaler",
+                                 {{"scale", scale},
                                   {"growth_factor", growth_factor, detail::above_one},
-                                  {"backoff_factor", backoff_factor, detail::below_one}});
+                                  {"backoff_factor", backoff_factor, detail::below_one},
+                                  {"minimum", minimum}},
+                                 detail::used_as_double);
   }
 
  private:

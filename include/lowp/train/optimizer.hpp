@@ -15,9 +15,8 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
-#include <lowp/base/text.hpp>
-#include <lowp/format/unpack.hpp>
 #include <lowp/lanes/lanes.hpp>
+#include <lowp/ops/number.hpp>
 
 #include <concepts>
 #include <cstdint>
@@ -46,35 +45,9 @@ LOWP_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 
 
 inline namespace LOWP_UNIT {
 
-/// The finite numbers that a hyper-parameter may have; `below_one` ones are not negative.
-enum number_range { not_negative, below_one, any_number, above_zero, above_one };
-struct hyper_parameter {
-  char const* name;
-  double value;
-  number_range range = not_negative;
-};
-
-LOWP_COLD inline error_text check_numbers(char const* prefix,
-                                          std::initializer_list<hyper_parameter> all) {
-  for (hyper_parameter const& h : all) {
-    unpacked const value = unpack(h.value);  // -ffast-math assumes no NaN or infinity
-    bool const is_zero = value.significand == 0, is_below_one = value.exponent < 0;
-    bool const is_one = value.exponent == 0 && value.significand == std::uint64_t{1} << 61;
-    bool const is_out = (h.range == below_one && !is_below_one) ||
-                        (h.range == above_zero && is_zero) ||
-                        (h.range == above_one && (is_below_one || is_one));
-    bool const is_negative = value.negative && !is_zero && h.range != any_number;
-    if (!value.nan && !value.infinite && !is_negative && !is_out) continue;
-    constexpr char const* wanted[] = {"finite and at least 0", "in [0, 1)", "finite",
-                                      "finite and above 0", "finite and above 1"};
-    return joined_text(
-        {prefix, h.name, " is ", shortest_text(h.value).text, ", not ", wanted[h.range]});
-  }
-  return {};
-}
-
+/// Returns the error text of a step or of hyper-parameters, which all become floats.
 LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
-                                                   std::initializer_list<hyper_parameter> all,
+                                                   std::initializer_list<given_number> all,
                                                    char const* call = "update") {
   error_text wrong;
   if (step == 0)

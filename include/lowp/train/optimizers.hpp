@@ -2,6 +2,7 @@
 // The optimizers: each is one class, as train/optimizer.hpp says.
 #pragma once
 
+#include <lowp/base/environment.hpp>
 #include <lowp/train/optimizer.hpp>
 
 #include <cstdint>
@@ -164,9 +165,39 @@ struct lion {
   };
 };
 
+namespace detail::inline LOWP_UNIT {
+
+/// Returns the error text of what a step computes from its rates.
+LOWP_OPAQUE inline error_text check_products(adamw const& a, double corrected_beta,
+                                             std::uint64_t step) {
+  double const corrected_lr = a.lr / bias_correction(corrected_beta, step);
+  return check_numbers("", {{"lr * weight_decay", a.lr * a.weight_decay, any_number},
+                            {"lr / (1 - beta1^step)", corrected_lr, any_number}});
+}
+
+}  // namespace detail::inline LOWP_UNIT
+
 LOWP_EXACT_END
 
 namespace detail::inline LOWP_UNIT {
+
+/// @param corrected_beta  0 if the step does not divide lr
+LOWP_COLD inline error_text check_decoupled(char const* name, adamw const& a, double corrected_beta,
+                                            std::uint64_t step) {
+  error_text wrong = check_hyper_parameters(name, step,
+                                            {{"lr", a.lr},
+                                             {"beta1", a.beta1, below_one},
+                                             {"beta2", a.beta2, below_one},
+                                             {"eps", a.eps},
+                                             {"weight_decay", a.weight_decay}});
+  // Smaller rates have products and quotients by 2^-24 in the range of float.
+  constexpr std::uint64_t large = magnitude_bits(0x1p63);
+  if (!wrong.empty() || (magnitude_bits(a.lr) < large && magnitude_bits(a.weight_decay) < large))
+    return wrong;
+  default_environment const environment;
+  wrong = check_products(a, corrected_beta, step);
+  return wrong.empty() ? wrong : joined_text({"update: ", name, ": ", wrong.c_str()});
+}
 
 inline error_text check_optimizer(sgd const& s, std::uint64_t step, int moments) {
   error_text wrong = check_hyper_parameters(s.name, step,
@@ -180,19 +211,10 @@ inline error_text check_optimizer(sgd const& s, std::uint64_t step, int moments)
   return wrong;
 }
 inline error_text check_optimizer(adamw const& a, std::uint64_t step, int) {
-  return check_hyper_parameters(a.name, step,
-                                {{"lr", a.lr},
-                                 {"beta1", a.beta1, below_one},
-                                 {"beta2", a.beta2, below_one},
-                                 {"eps", a.eps},
-                                 {"weight_decay", a.weight_decay}});
+  return check_decoupled(a.name, a, a.beta1, step);
 }
 inline error_text check_optimizer(lion const& l, std::uint64_t step, int) {
-  return check_hyper_parameters(l.name, step,
-                                {{"lr", l.lr},
-                                 {"beta1", l.beta1, below_one},
-                                 {"beta2", l.beta2, below_one},
-                                 {"weight_decay", l.weight_decay}});
+  return check_decoupled(l.name, {l.lr, l.beta1, l.beta2, 0, l.weight_decay}, 0, step);
 }
 
 }  // namespace detail::inline LOWP_UNIT

@@ -81,8 +81,8 @@ struct tree_add_operation : operation<Executor> {
              (!reports_moments<R, Outcome...>)
   LOWP_HOST_FN void operator()(Model const& model, float_argument alpha, Updates const& updates,
                                R&& rounding = {}, Outcome&&... outcome) const {
-    call_list_on<fused_add_operation>(this->executor, pairs_of(model, updates), alpha.value,
-                                      rounding, outcome...);
+    call_list_on<fused_add_operation>(this->executor, pairs_of(model, updates), alpha, rounding,
+                                      outcome...);
   }
 };
 

@@ -107,13 +107,13 @@ LOWP_OPAQUE inline double direction_over_noise(double beta1) {
 
 // No template: nvcc breaks lists of which some entries depend on an argument.
 LOWP_COLD inline error_text check_rate(double lr) {
-  return check_numbers("update_of: ", {{"lr", lr, above_zero}});
+  return check_numbers("update_of", {{"lr", lr, above_zero}});
 }
 
 LOWP_OPAQUE inline typical_update update_of_report(double lr, update_report const& report) {
   double const requested = report.requested.value();
   refuse_if(check_rate(lr));
-  refuse_if(check_numbers("update_of: ", {{"requested", requested, above_zero}}));
+  refuse_if(check_numbers("update_of", {{"requested", requested, above_zero}}, used_as_double));
   return {.lr = lr,
           .direction = requested / static_cast<double>(report.count - report.nonfinite) / lr};
 }
@@ -197,9 +197,9 @@ LOWP_HOST_FN typical_update update_of(Optimizer const& optimizer, update_report 
 LOWP_HOST_FN typical_update update_of_batch(typical_update const& step,
                                             batch_change const& change) {
   detail::refuse_if(detail::check_numbers(
-      "update_of_batch: ", {{"factor", change.factor, detail::above_zero},
-                            {"noise", change.noise},
-                            {"lr_exponent", change.lr_exponent, detail::any_number}}));
+      "update_of_batch", {{"factor", change.factor, detail::above_zero},
+                          {"noise", change.noise},
+                          {"lr_exponent", change.lr_exponent, detail::any_number}}));
   if (change.noise > 1)
     detail::refuse_if("update_of_batch: noise is " + detail::text_of(change.noise) +
                       ", not in [0, 1]");

@@ -163,7 +163,8 @@ using call_of_update =
 /// @param outcome   optional: an overflow policy, then an update_report, update_amax or, if no
 ///                  moment is in blocks, moment_report to add to
 /// @throws std::invalid_argument  sizes differ; a written range overlaps another; a step is 0 or
-///                  above 2^63; a hyper-parameter is not finite or out of range; nothing is written
+///                  above 2^63; a hyper-parameter, lr * weight_decay or lr / (1 - beta1^step)
+///                  is not finite or out of range, also as a float; nothing is written
 template <class Executor>
 struct update_operation : operation<Executor> {
   using calls = any_of_calls<

@@ -127,10 +127,10 @@ class stall_watch {
   /// @throws std::invalid_argument  a number of `policy` is negative or not finite; window below 1
   explicit stall_watch(stall_policy const& policy = {}) : policy_(policy) {
     detail::refuse_if(
-        detail::check_numbers("stall_watch: ", {{"window", policy.window},
-                                                {"least_applied", policy.least_applied},
-                                                {"evidence", policy.evidence},
-                                                {"largest_bias", policy.largest_bias}}));
+        detail::check_numbers("stall_watch", {{"window", policy.window},
+                                              {"least_applied", policy.least_applied},
+                                              {"evidence", policy.evidence},
+                                              {"largest_bias", policy.largest_bias}}));
     if (policy.window < 1)
       detail::refuse_if("stall_watch: window is " + detail::text_of(policy.window) +
                         " steps, not at least 1");
@@ -202,8 +202,7 @@ class stall_watch {
     return tensors_[tensor];
   }
   static void refuse_unless_finite(std::string const& tensor, char const* what, double x) {
-    detail::refuse_if(
-        detail::check_numbers(("stall_watch: " + tensor + ": ").c_str(), {{what, x}}));
+    detail::refuse_if(detail::check_numbers(("stall_watch: " + tensor).c_str(), {{what, x}}));
   }
   template <class P>
   static double gap_of(P const& weights) {

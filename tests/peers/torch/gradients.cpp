@@ -21,7 +21,11 @@ std::vector<lowp::named<std::span<float>>> list_of(float** gradients, std::size_
 extern "C" {
 
 lowp::loss_scaler* scaler_new(float scale, double growth, double backoff, std::uint32_t interval) {
-  return new lowp::loss_scaler{scale, growth, backoff, interval};
+  return new lowp::loss_scaler{.scale = scale,
+                               .growth_factor = growth,
+                               .backoff_factor = backoff,
+                               .growth_interval = interval,
+                               .minimum = 0};  // GradScaler has none
 }
 void scaler_delete(lowp::loss_scaler* scaler) { delete scaler; }
 float scaler_scale(lowp::loss_scaler const* scaler) { return scaler->scale; }

@@ -691,6 +691,8 @@ def check_settings():
     p = [nn.Parameter(torch.ones(3))]
     for settings, words in [
         ({"lr": -1.0}, "lr is -1"), ({"lr": math.nan}, "lr is nan"), ({"lr": math.inf}, "lr is inf"),
+        ({"lr": 1e39}, "lr is 1e+39"), ({"eps": 1e39}, "eps is 1e+39"),
+        ({"weight_decay": 1e300}, "weight_decay is 1e+300"), ({"betas": (1 - 1e-9, 0.9)}, "beta1 is 0.999999999"),
         ({"lr": torch.tensor(-1.0)}, "lr is -1.0"), ({"eps": -1e-8}, "eps is -1e-08"),
         ({"weight_decay": math.nan}, "weight_decay is nan"), ({"betas": (0.9, 1.0)}, "beta2 is 1.0"),
         ({"betas": (-0.1, 0.9)}, "beta1 is -0.1"), ({"betas": (0.9,)}, "must be two numbers"),
@@ -707,6 +709,11 @@ def check_settings():
         refused(lambda: optimizer.add_param_group({"params": [nn.Parameter(torch.ones(1))], **settings}),
                 words)
         assert len(optimizer.param_groups) == 1
+    # Each is right, and their product is beyond float32: the step refuses it.
+    p[0].grad = torch.ones(3)
+    refused(lowp_torch.AdamW(p, lr=1e20, weight_decay=1e20, state_dtype=F32).step,
+            "lr * weight_decay is 1e+40")
+    assert torch.equal(p[0], torch.ones(3))
     for theirs, word in [(torch.optim.AdamW(p, amsgrad=True), "amsgrad"),
                          (torch.optim.Adam(p, weight_decay=0.1), "decoupled_weight_decay")]:
         refused(lambda: lowp_torch.AdamW(p).load_state_dict(theirs.state_dict()), word)

@@ -377,6 +377,19 @@ TEST(adafactor, refuses_before_it_writes) {
             "adafactor_direction: adafactor: step is 0, and counts from 1");
   EXPECT_EQ(refusal(x.g, x.row, x.column, x.u, 4, lowp::adafactor{.beta2_decay = 0.5}, 1),
             "adafactor_direction: adafactor: -beta2_decay is -0.5, not finite and at least 0");
+  EXPECT_EQ(
+      refusal(x.g, x.row, x.column, x.u, 4, lowp::adafactor{}, -1),
+      "adafactor_direction: adafactor: step is 18446744073709551615, or -1, and counts from 1");
+  using member = double lowp::adafactor::*;
+  for (member const each : {&lowp::adafactor::lr, &lowp::adafactor::eps1, &lowp::adafactor::eps2,
+                            &lowp::adafactor::d, &lowp::adafactor::weight_decay}) {
+    lowp::adafactor wrong;
+    wrong.*each = 1e39;
+    EXPECT_NE(refusal(x.g, x.row, x.column, x.u, 4, wrong, 1).find(" is 1e+39, inf as a float"),
+              std::string::npos);
+  }
+  EXPECT_EQ(refusal(x.g, x.row, x.column, x.u, 4, lowp::adafactor{.d = 1e-60}, 1),
+            "adafactor_direction: adafactor: d is 1e-60, 0 as a float, not finite and above 0");
   EXPECT_EQ(refusal(x.g, x.column, x.u, 4, lowp::adafactor{}, 1),
             "adafactor_direction: g has 3 rows, and no row_var");
   EXPECT_EQ(refusal(x.g, x.column, x.row, x.u, 4, lowp::adafactor{}, 1),

@@ -106,14 +106,28 @@ void check_field(field<Settings> const& f, Settings const& valid) {
   }
 }
 
-std::vector<double> const below_zero{nan, -nan, inf, -inf, -denormal, -1e-9, -0.5, -1e300};
-std::vector<double> const from_zero{0, -0.0, denormal, 1, 1e300};
-std::vector<double> const no_beta{nan, inf, -inf, -denormal, -0.25, 1, 1 + 0x1p-52, 2, 1e300};
-std::vector<double> const beta{0, -0.0, denormal, 0.5, 1 - 0x1p-53};
+// The smallest doubles that float rounds to infinity and to 1.
+constexpr double infinite_float = 0x1.ffffffp127, float_one = 0x1.ffffffp-1;
+double const most_float = std::nextafter(infinite_float, 0);
+
+std::vector<double> const below_zero{nan,    -nan,           inf,  -inf, -denormal, -1e-9, -0.5,
+                                     -1e300, infinite_float, 1e39, 1e300};
+std::vector<double> const from_zero{0, -0.0, denormal, 1, 1e30, most_float};
+std::vector<double> const no_beta{nan,         inf, -inf,  -denormal, -0.25,    1,
+                                  1 + 0x1p-52, 2,   1e300, float_one, 1 - 1e-9, 1 - 0x1p-53};
+std::vector<double> const beta{0, -0.0, denormal, 0.5, std::nextafter(float_one, 0)};
+
+TEST(refusal, knows_the_ends_of_float) {
+  float const volatile ends[] = {static_cast<float>(infinite_float), static_cast<float>(most_float),
+                                 static_cast<float>(float_one),
+                                 static_cast<float>(std::nextafter(float_one, 0))};
+  EXPECT_TRUE(std::isinf(ends[0]) && !std::isinf(ends[1]) && ends[2] == 1 && ends[3] < 1);
+}
 
 TEST(refusal, adamw_hyper_parameters) {
   using lowp::adamw;
-  check_field<adamw>({"lr", &adamw::lr, below_zero, from_zero}, {});
+  // At step 3, lr is divided by 1 - beta1^3.
+  check_field<adamw>({"lr", &adamw::lr, below_zero, from_zero}, {.beta1 = 0});
   check_field<adamw>({"beta1", &adamw::beta1, no_beta, beta}, {});
   check_field<adamw>({"beta2", &adamw::beta2, no_beta, beta}, {});
   check_field<adamw>({"eps", &adamw::eps, below_zero, from_zero}, {});
@@ -126,7 +140,32 @@ TEST(refusal, sgd_hyper_parameters) {
   check_field<sgd>({"lr", &sgd::lr, below_zero, from_zero}, valid);
   check_field<sgd>({"momentum", &sgd::momentum, below_zero, from_zero}, valid);
   check_field<sgd>({"weight_decay", &sgd::weight_decay, below_zero, from_zero}, valid);
-  check_field<sgd>({"dampening", &sgd::dampening, {nan, inf, -inf}, {-1e300, -1, 0, 1, 2}}, valid);
+  check_field<sgd>({"dampening",
+                    &sgd::dampening,
+                    {nan, inf, -inf, 1e300, -infinite_float},
+                    {-most_float, -1, 0, 1, 2, most_float}},
+                   valid);
+}
+
+// Products and quotients of right numbers are floats, too.
+TEST(refusal, products_beyond_the_floats) {
+  training_state state;
+  EXPECT_EQ(refusal_of([&] { state.step(lowp::adamw{.lr = 1e20, .weight_decay = 1e20}); }),
+            "lowp::update: adamw: lr * weight_decay is 1e+40, inf as a float, not finite");
+  EXPECT_EQ(refusal_of([&] { state.step(lowp::lion{.lr = 1e20, .weight_decay = 1e20}); }),
+            "lowp::update: lion: lr * weight_decay is 1e+40, inf as a float, not finite");
+  double const slow = 1 - 0x1p-24;  // the largest float below 1
+  EXPECT_EQ(refusal_of([&] { state.step(lowp::adamw{.lr = 0x1p104, .beta1 = slow}, 1); }),
+            "lowp::update: adamw: lr / (1 - beta1^step) is 3.402823669209385e+38, inf as a float, "
+            "not finite");
+  EXPECT_TRUE(state.is_untouched());
+  for (lowp::adamw const& largest :
+       {lowp::adamw{.lr = 0x1p64, .weight_decay = 0x1.fffffep63},
+        lowp::adamw{.lr = 0x1.fffffep103, .beta1 = slow, .weight_decay = 0}}) {
+    EXPECT_NO_THROW(state.step(largest, 1));
+  }
+  EXPECT_NO_THROW(state.step(lowp::adamw{.lr = 0x1p104, .beta1 = slow, .weight_decay = 0}, 2));
+  EXPECT_NO_THROW(state.step(lowp::lion{.lr = 0x1p104, .beta1 = slow}, 1));
 }
 
 TEST(refusal, lion_hyper_parameters) {
@@ -180,6 +219,22 @@ TEST(refusal, alpha_that_is_not_finite) {
     std::vector<float> none;
     refusal_of([&] { lowp::fused_add(none, static_cast<float>(alpha), none); });
   }
+}
+
+// A double that is right, and wrong as the float that a kernel takes.
+TEST(refusal, alpha_that_is_not_finite_as_a_float) {
+  training_state state;
+  auto const add = [&](auto alpha) {
+    lowp::fused_add(state.p, alpha, state.g, lowp::nearest_even{}, state.report);
+  };
+  EXPECT_EQ(refusal_of([&] { add(1e39); }),
+            "lowp::fused_add: alpha is 1e+39, inf as a float, not finite");
+  EXPECT_EQ(refusal_of([&] { add(-infinite_float); }),
+            "lowp::fused_add: alpha is -3.4028235677973366e+38, -inf as a float, not finite");
+  EXPECT_EQ(refusal_of([&] { add(1e39L); }), "lowp::fused_add: alpha is inf, not finite");
+  EXPECT_TRUE(state.is_untouched());
+  EXPECT_NO_THROW(add(-most_float));
+  EXPECT_NO_THROW(add(1e-60));
 }
 
 TEST(refusal, momentum_without_a_range_for_it) {

@@ -118,7 +118,7 @@ class checkpoint {
         .scalar(name + ".stream", mode.stream)
         .scalar(name + ".offset", mode.offset);
   }
-  /// Adds a loss_scaler, without its record of the last overflow.
+  /// Adds a loss_scaler, without its minimum and its record of the last overflow.
   template <class S>
     requires requires(S& s) { s.growth_tracker; }
   checkpoint& scaler(std::string const& name, S& s) {
