@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "figures.hpp"
-#include "model.hpp"
+#include "files/model.hpp"
 #include "options.hpp"
-#include "progress.hpp"
-#include "targets.hpp"
+#include "pages/progress.hpp"
+#include "targets/targets.hpp"
 
 struct tensor_audit {
   model::entry const* of = nullptr;

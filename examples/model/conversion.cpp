@@ -9,10 +9,10 @@
 #include <lowp/format/random.hpp>
 #include <lowp/io/safetensors/writer.hpp>
 
-#include "problem.hpp"
-#include "reader.hpp"
+#include "files/problem.hpp"
+#include "files/reader.hpp"
+#include "files/text.hpp"
 #include "selection.hpp"
-#include "text.hpp"
 
 namespace {
 

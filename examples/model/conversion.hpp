@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "model.hpp"
+#include "files/model.hpp"
 #include "options.hpp"
-#include "progress.hpp"
+#include "pages/progress.hpp"
 
 /// The loss of values by rounding to nearest; of a tensor or of all.
 struct losses {

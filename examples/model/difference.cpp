@@ -7,10 +7,10 @@
 #include <cmath>
 #include <tuple>
 
-#include "distance.hpp"
-#include "reader.hpp"
-#include "targets.hpp"
-#include "text.hpp"
+#include "files/reader.hpp"
+#include "files/text.hpp"
+#include "targets/distance.hpp"
+#include "targets/targets.hpp"
 
 namespace {
 

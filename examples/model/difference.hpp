@@ -7,9 +7,9 @@
 #include <string_view>
 #include <vector>
 
-#include "model.hpp"
-#include "progress.hpp"
-#include "text.hpp"
+#include "files/model.hpp"
+#include "files/text.hpp"
+#include "pages/progress.hpp"
 
 /// The difference of two tensors of the same name.
 struct tensor_difference {

@@ -8,8 +8,8 @@
 #include <charconv>
 #include <cmath>
 
-#include "problem.hpp"
-#include "targets.hpp"
+#include "files/problem.hpp"
+#include "targets/targets.hpp"
 #include "whole.hpp"
 
 namespace {

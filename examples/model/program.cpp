@@ -21,14 +21,14 @@
 #include "audit.hpp"
 #include "conversion.hpp"
 #include "difference.hpp"
-#include "json.hpp"
+#include "files/problem.hpp"
+#include "files/text.hpp"
 #include "options.hpp"
-#include "page.hpp"
-#include "problem.hpp"
-#include "table.hpp"
-#include "targets.hpp"
-#include "text.hpp"
-#include "verdict.hpp"
+#include "pages/json.hpp"
+#include "pages/page.hpp"
+#include "pages/table.hpp"
+#include "pages/verdict.hpp"
+#include "targets/targets.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <cmath>
 #include <span>
 
-#include "problem.hpp"
-#include "reader.hpp"
+#include "files/problem.hpp"
+#include "files/reader.hpp"
 
 // POSIX's, because libstdc++'s std::regex recurses once for each character, and names come out of
 // unknown files.

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
-#include "model.hpp"
+#include "files/model.hpp"
 #include "options.hpp"
-#include "progress.hpp"
-#include "targets.hpp"
+#include "pages/progress.hpp"
+#include "targets/targets.hpp"
 
 class selection {
  public:

@@ -3,9 +3,9 @@
 // its verdict is its status.
 #include <bit>
 #include <cmath>
+#include <files/text.hpp>
 #include <filesystem>
 #include <limits>
-#include <text.hpp>
 
 #include "support/census_expectations.hpp"
 #include "tool.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Distances in ulps against counting codes, and diff's words and status.
 #include <difference.hpp>
-#include <distance.hpp>
+#include <targets/distance.hpp>
 
 #include <bit>
 #include <cmath>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "tensor_file.hpp"
+#include "files/tensor_file.hpp"
 
 #include <fmt/core.h>
 #include <fmt/ranges.h>
@@ -10,8 +10,8 @@
 #include <lowp/io/safetensors/file.hpp>
 #include <system_error>
 
-#include "gguf.hpp"
-#include "problem.hpp"
+#include "files/gguf.hpp"
+#include "files/problem.hpp"
 
 namespace {
 

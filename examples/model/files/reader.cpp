@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "reader.hpp"
+#include "files/reader.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@
 #include <lowp/cast.hpp>
 #include <stdexcept>
 
-#include "odd.hpp"
+#include "targets/odd.hpp"
 
 namespace {
 

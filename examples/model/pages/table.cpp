@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "table.hpp"
+#include "pages/table.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 
-#include "text.hpp"
+#include "files/text.hpp"
 
 namespace {
 

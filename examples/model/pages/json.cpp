@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "json.hpp"
+#include "pages/json.hpp"
 
 #include <fmt/core.h>
 

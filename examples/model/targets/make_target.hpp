@@ -10,8 +10,8 @@
 #include <lowp/measure.hpp>
 #include <vector>
 
-#include "make_facts.hpp"
-#include "targets.hpp"
+#include "targets/make_facts.hpp"
+#include "targets/targets.hpp"
 
 template <class T>
 lowp::range_census census_in(std::span<float const> in) {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "model.hpp"
+#include "files/model.hpp"
 
 /// Reads a tensor whose type facts_of() knows. A piece is the values of consecutive elements,
 /// scales included. F64 comes as doubles, and so do elements with scales of blocks. Everything else

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "make_target.hpp"
-#include "target_list.hpp"
+#include "targets/make_target.hpp"
+#include "targets/target_list.hpp"
 
 constexpr target float32_target = stored<float>("float32");
 constexpr target float16_target = stored<lowp::float16>("float16");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "verdict.hpp"
+#include "pages/verdict.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstdint>
 
-#include "text.hpp"
+#include "files/text.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "progress.hpp"
+#include "pages/progress.hpp"
 
 #include <fmt/core.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "problem.hpp"
+#include "files/problem.hpp"
 #include "program.hpp"
 
 namespace {

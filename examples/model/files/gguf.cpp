@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gguf.hpp"
+#include "files/gguf.hpp"
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -10,7 +10,7 @@
 #include <system_error>
 #include <utility>
 
-#include "text.hpp"
+#include "files/text.hpp"
 
 namespace {
 

@@ -2,7 +2,7 @@
 // Another format is another line here, and one in the unit that makes it.
 #pragma once
 
-#include "targets.hpp"
+#include "targets/targets.hpp"
 
 extern target const float32_target, float16_target, bfloat16_target;
 extern target const float8_e4m3fn_target, float8_e5m2_target, float8_e4m3fnuz_target,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "text.hpp"
+#include "files/text.hpp"
 
 #include <fmt/core.h>
 

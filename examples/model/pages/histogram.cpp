@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "histogram.hpp"
+#include "pages/histogram.hpp"
 
 #include <fmt/core.h>
 

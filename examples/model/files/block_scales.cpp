@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "block_scales.hpp"
+#include "files/block_scales.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
 
-#include "problem.hpp"
+#include "files/problem.hpp"
 
 namespace {
 

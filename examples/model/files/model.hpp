@@ -12,8 +12,8 @@
 #include <string_view>
 #include <vector>
 
-#include "block_scales.hpp"
-#include "tensor_file.hpp"
+#include "files/block_scales.hpp"
+#include "files/tensor_file.hpp"
 
 /// Returns the metadata key of a tensor's scale, by the convention of lowp/checkpoint.hpp. The key
 /// scalar.NAME.scale holds a power of two as text: a value of tensor NAME is its element over it.

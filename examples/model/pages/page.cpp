@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "page.hpp"
+#include "pages/page.hpp"
 
 #include <fmt/core.h>
 
 #include <lowp/io/safetensors/header.hpp>
 
-#include "histogram.hpp"
-#include "text.hpp"
+#include "files/text.hpp"
+#include "pages/histogram.hpp"
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "figures.hpp"
-#include "targets.hpp"
+#include "targets/targets.hpp"
 
 /// The binary exponents from one end of a picture to the other.
 struct exponent_range {

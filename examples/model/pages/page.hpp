@@ -2,8 +2,8 @@
 #pragma once
 
 #include "audit.hpp"
-#include "text.hpp"
-#include "verdict.hpp"
+#include "files/text.hpp"
+#include "pages/verdict.hpp"
 
 /// All that an audit found, for people: a page of HTML that needs no other file and no script.
 void write_page(audit const& a, verdict const& v, sink const& to);

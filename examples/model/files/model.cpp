@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model.hpp"
+#include "files/model.hpp"
 
 #include <fmt/core.h>
 
@@ -10,10 +10,10 @@
 #include <set>
 #include <system_error>
 
-#include "index.hpp"
-#include "problem.hpp"
-#include "targets.hpp"
-#include "text.hpp"
+#include "files/index.hpp"
+#include "files/problem.hpp"
+#include "files/text.hpp"
+#include "targets/targets.hpp"
 
 namespace st = lowp::safetensors;
 

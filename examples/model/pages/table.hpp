@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "audit.hpp"
-#include "text.hpp"
+#include "files/text.hpp"
 
 /// The table of an audit: a row for each of the worst tensors, and one for all.
 /// @param top  how many; 0: all

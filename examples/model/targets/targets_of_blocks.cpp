@@ -5,8 +5,8 @@
 
 #include <lowp/quantize.hpp>
 
-#include "make_target.hpp"
-#include "target_list.hpp"
+#include "targets/make_target.hpp"
+#include "targets/target_list.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gguf_shard.hpp"
+#include "files/gguf_shard.hpp"
 
 #include <fmt/core.h>
 #include <fmt/format.h>
@@ -15,8 +15,8 @@
 #include <system_error>
 #include <utility>
 
-#include "problem.hpp"
-#include "tensor_file.hpp"
+#include "files/problem.hpp"
+#include "files/tensor_file.hpp"
 
 namespace {
 

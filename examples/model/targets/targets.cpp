@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "targets.hpp"
+#include "targets/targets.hpp"
 
 #include <fmt/core.h>
 
-#include "make_facts.hpp"
-#include "target_list.hpp"
+#include "targets/make_facts.hpp"
+#include "targets/target_list.hpp"
 
 namespace {
 

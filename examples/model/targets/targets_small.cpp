@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "make_target.hpp"
-#include "target_list.hpp"
+#include "targets/make_target.hpp"
+#include "targets/target_list.hpp"
 
 constexpr target float8_e4m3_target = audited<lowp::float8_e4m3>("float8_e4m3");
 constexpr target float8_e3m4_target = audited<lowp::float8_e3m4>("float8_e3m4");

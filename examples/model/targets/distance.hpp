@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "targets.hpp"
+#include "targets/targets.hpp"
 
 /// The place of a number on a line. Neighbouring values of a format are one apart there, those next
 /// to zero too. The line is straight between neighbours. Beyond the largest value it goes on as if

@@ -3,8 +3,8 @@
 
 #include "audit.hpp"
 #include "difference.hpp"
-#include "text.hpp"
-#include "verdict.hpp"
+#include "files/text.hpp"
+#include "pages/verdict.hpp"
 
 /// All that an audit found, for programs.
 void write_json(audit const& a, verdict const& v, bool is_scaled, sink const& to);

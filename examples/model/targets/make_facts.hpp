@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "targets.hpp"
+#include "targets/targets.hpp"
 
 template <class T>
 constexpr format_facts make_facts() {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "index.hpp"
+#include "files/index.hpp"
 
 #include <fmt/core.h>
 
@@ -10,8 +10,8 @@
 #include <system_error>
 #include <utility>
 
-#include "problem.hpp"
-#include "tensor_file.hpp"
+#include "files/problem.hpp"
+#include "files/tensor_file.hpp"
 
 namespace {
 

@@ -8,8 +8,8 @@
 #include <optional>
 #include <set>
 
-#include "gguf_shard.hpp"
-#include "tensor_file.hpp"
+#include "files/gguf_shard.hpp"
+#include "files/tensor_file.hpp"
 
 /// A GGUF file, seen as safetensors would have it. Of a split model, it is all files, which
 /// llama.cpp calls NAME-00001-of-00002.gguf and so on:
