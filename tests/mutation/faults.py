@@ -98,14 +98,14 @@ FAULTS = [
     # The loss scaler.
     ("train/loss_scaler.hpp", "if (lanes::is_finite(larger)) scale = larger;", "scale = larger;", "train/loss_scaler"),
     ("train/loss_scaler.hpp", "report.nonfinite == 0 || found_nonfinite()", "report.nonfinite == 0", "train/loss_scaler"),
-    ("train/loss_scaler.hpp", "least));\n      growth_tracker = 0;", "least));", "train/loss_scaler"),
-    ("train/loss_scaler.hpp", "std::max(lanes::magnitude(times(backoff_factor)), least)", "lanes::magnitude(times(backoff_factor))", "train/loss_scaler"),
+    ("train/loss_scaler.hpp", "scale = lanes::from_bits<float>(std::max(lanes::magnitude(times(backoff_factor)), least));\n      growth_tracker = 0;", "scale = lanes::from_bits<float>(std::max(lanes::magnitude(times(backoff_factor)), least));", "train/loss_scaler"),
+    ("train/loss_scaler.hpp", "std::min(lanes::magnitude(scale), lanes::magnitude(minimum))", "0u", "train/loss_scaler"),
     ("train/loss_scaler.hpp", "std::min(lanes::magnitude(scale), lanes::magnitude(minimum))", "lanes::magnitude(minimum)", "train/loss_scaler"),
     ("train/loss_scaler.hpp", "growth_interval == 0", "false", "train/loss_scaler"),
     ("train/gradients.hpp", "executor.refuse_if(check_inverse(scaler));", "", "train/gradient_list"),
     ("train/loss_scaler.hpp", "++skipped;", "", "train/loss_scaler"),
     # Numbers of a call: as given, and as the float that a kernel takes.
-    ("ops/number.hpp", "is_negative && !is_zero && range", "is_negative && range", "train/loss_scaler"),
+    ("ops/number.hpp", "is_negative && !is_zero && range > not_zero", "is_negative && range > not_zero", "train/loss_scaler"),
     ("ops/number.hpp", "magnitude > most_one", "magnitude >= most_one", "train/loss_scaler"),
     ("ops/number.hpp", "rounded_limits.allow(n.range, magnitude, is_negative)", "true", "train/update/refusal"),
     ("ops/number.hpp", "rounded_limits.allow(n.range, magnitude, is_negative)", "true", "ops/scaled_cast"),
@@ -176,8 +176,8 @@ FAULTS = [
     # Lists.
     ("ops/lists.hpp", "size != tensors", "size < tensors", "train/lists"),
     ("ops/tensor_list.hpp", "!array.empty()", "true", "train/lists"),
-    ("ops/tensor_list.hpp", "call(executor, tensor, number++);", "call(executor, tensor, number++ & 0xff);", "train/lists"),
-    ("ops/tensor_list.hpp", "call(executor, tensor, number++);", "call(executor, tensor, number++ & 0xff);", "train/gradient_list"),
+    ("ops/tensor_list.hpp", "number++", "number++ & 0xff", "train/lists"),
+    ("ops/tensor_list.hpp", "number++", "number++ & 0xff", "train/gradient_list"),
     ("ops/lists.hpp", "of_tensor(argument, number)", "of_tensor(argument, number & 0xff)", "train/tree_add"),
     ("format/rounding.hpp", "stream + stream_of(number, 0)", "stream + stream_of(number & 0xff, 0)", "train/lists"),
     ("cuda/list.hpp", "entry.number = tensor.number;", "entry.number = tensor.number & 0xff;", "cuda/list"),

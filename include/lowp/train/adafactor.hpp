@@ -40,6 +40,8 @@ struct adafactor {
   ///
   ///     update(p, u, optimizer.along(norm(p), norm(u), p.size(), step), step)
   ///
+  /// `update` refuses it if a rate is not finite as a float, as after an infinite norm.
+  ///
   /// @param norm_p, norm_u  Euclidean norms of all elements, of p before this step
   /// @param elements        of p, and of u
   [[nodiscard]] sgd along(double norm_p, double norm_u, std::size_t elements,
