@@ -145,6 +145,8 @@ class Bench:
     def compile(self, source, name, *more):
         """Returns the object NAME, or None if SOURCE does not compile."""
         made = self.folder / name
+        if "lowp/openmp.hpp" in source.read_text():
+            more += ("-fopenmp",)
         ran = subprocess.run(
             [*self.compiler, "-std=c++20", "-O1", "-w", "-DLOWP_TEST_SOME", "-DFMT_HEADER_ONLY", "-DUNIT=o2", f'-DLOWP_TESTS="{TESTS}"',
              f"-I{self.include}", f"-I{TESTS}", "-include", self.folder / "switch.hpp", *self.kernels, *more, "-c", source, "-o", made],
@@ -163,7 +165,7 @@ class Bench:
                 return None
         support = [o for o in self.support if program != "bits" or o.stem != "main"]
         made = self.folder / name
-        subprocess.run([*self.compiler, *objects, *support, "-o", made, "-lgtest", "-lpthread"], check=True)
+        subprocess.run([*self.compiler, "-fopenmp", *objects, *support, "-o", made, "-lgtest", "-lpthread"], check=True)
         return made
 
     def kills(self, program, made, fault=0, slowest=SLOWEST, backends=None):

@@ -514,6 +514,15 @@ TEST(nvfp4, has_the_same_bits_on_a_grid) {
   expect_on_a_grid(32, x, q, recipes::nvfp4_unbiased, draws, {.largest = largest}, counts);
   quick_grid grid(32, 3);
   lowp::cuda::on_grid<quick_grid> const executor{grid};
+  std::vector<float4_e2m1fn> bytes(x.size());  // a code each
+  std::vector<float8_e4m3fn> scales(q.scales.size());
+  lowp::quantized<float4_e2m1fn, 16, float8_e4m3fn> apart{bytes, scales};
+  ASSERT_EQ(refusal_of<lowp::detail::quantize_operation>(
+                executor, x, apart, recipes::nvfp4_unbiased, draws,
+                lowp::quantize_options{.largest = largest}),
+            "");
+  for (std::size_t i = 0; i < x.size(); ++i)
+    ASSERT_EQ(bytes[i].bits(), code_of(q.tensor.codes[i])) << i;
   std::vector<float> want(x.size()), got(x.size());
   lowp::dequantize(q.tensor, want);
   float scale = std::exchange(q.tensor.tensor_scale, 0.0f);
@@ -561,8 +570,9 @@ void expect_nan_to_stay_in_its_block(lowp::quantization_recipe<T, Block, Scale> 
   std::vector<float> x = normal_numbers(rows * columns);
   x[Block + 1] = special;
   std::vector<float> without = x;
-  x[5] = NAN;
+  x[5] = std::bit_cast<float>(0xffc12345);
   without[5] = 0;
+  unsigned const nan = code_of(std::numeric_limits<Scale>::quiet_NaN());
   made<T, Block, Scale> want(x.size()), got(x.size());
   lowp::nearest_even const even;
   std::size_t const given_columns = rows == 1 ? 0 : columns;
@@ -580,7 +590,7 @@ void expect_nan_to_stay_in_its_block(lowp::quantization_recipe<T, Block, Scale> 
     options.columns = given_columns;
     lowp::quantize(x, got.tensor, recipe, even, options);
     ASSERT_EQ(code_of(got.tensor.tensor_scale), code_of(want.tensor.tensor_scale));
-    ASSERT_TRUE(std::isnan(float(got.scales[0])));
+    ASSERT_EQ(code_of(got.scales[0]), nan);
     for (std::size_t i = 0; i < x.size(); ++i) {
       bool const is_beside = i % columns / Block == 0;  // in the block or tile of the NaN
       if (is_beside) continue;

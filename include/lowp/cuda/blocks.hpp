@@ -42,14 +42,16 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   static constexpr int threads = Block / chunk_size;
   static constexpr bool is_to_nearest =
       std::is_same_v<mode_type<typename Codes::rounding_type>, nearest_even>;
+  static constexpr bool is_packed = !std::is_same_v<typename Codes::order, simd::unpacked>;
   static constexpr bool encodes_plainly =
       !code_accessor::encodes && requires(Rule rule, float x) { rule.is_plain(lanes::bits(x), x); };
   static constexpr bool encodes_nibbles =
-      encodes_plainly && detail::has_nibbles<Codes::type::descriptor, std::uint32_t> &&
+      encodes_plainly && is_packed && detail::has_nibbles<Codes::type::descriptor, std::uint32_t> &&
       (is_to_nearest || detail::draws_bits<mode_type<typename Codes::rounding_type>>);
   // By one instruction for two.
   static constexpr bool converts_nibbles =
-      encodes_plainly && is_to_nearest && requires(float const (&x)[std::size_t{chunk_size}]) {
+      encodes_plainly && is_packed && is_to_nearest &&
+      requires(float const (&x)[std::size_t{chunk_size}]) {
         Hardware::nibbles(std::type_identity<typename Codes::type>{}, x);
       };
 

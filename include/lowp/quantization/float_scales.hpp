@@ -74,14 +74,14 @@ LOWP_FN block_scale_of<F> float_scale(power_rule const& of, F const& amax) {
                         : of.type == computed_in::bfloat16 ? 0x1p-7f
                                                            : 0x1p-10f;
     F const s = rounded_as(of.type, div(amax, most));
-    F const scale = select(lanes::is_zero(s), broadcast<F>(least), s);
+    F const scale = canonical(select(lanes::is_zero(s), broadcast<F>(least), s));
     return {bits(scale), scale};
   }
   F const limit =
       broadcast<F>(static_cast<float>(static_cast<double>(largest_element<T>()) / 1e-12));
   F const q = div(most, amax);
   F const factor = select(lanes::is_nan(q), q, from_bits<F>(min(bits(q), bits(limit))));
-  return {bits(div(broadcast<F>(1), factor)), factor};
+  return {bits(canonical(div(broadcast<F>(1), factor))), factor};
 }
 
 LOWP_EXACT_END

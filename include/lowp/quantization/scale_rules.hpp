@@ -104,8 +104,7 @@ LOWP_FN tensor_scales tensor_scales_of(power_rule const& of, float amax, float m
       t.of_amax = of.rule == block_rule::modelopt ? mul(6.0f, t.decode) : t.decode;
       break;
     case block_rule::compressed_tensors: {
-      float const least = of.type == computed_in::float16 ? 0x1p-14f : 0x1p-126f;
-      float const inverse = div(1.0f, lanes::magnitude(amax) < bits(least) ? least : amax);
+      float const inverse = div(1.0f, lanes::magnitude(amax) < 0x00800000 ? 0x1p-126f : amax);
       t.encode = rounded_as(of.type, mul(2688.0f, rounded_as(of.type, inverse)));
       if (lanes::magnitude(t.encode) >= binary32_infinity) t.encode = 1;
       return {t.encode, t.encode, 1, div(1.0f, t.encode)};
