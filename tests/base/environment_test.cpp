@@ -1,41 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
 // No result depends on what the caller left in MXCSR or FPCR, and no call changes it (A1).
+// ../project/flags/environment_test.cpp has casts and steps of every format, on every backend.
 #include "support/control_register.hpp"
 #include "support/support.hpp"
 
 #if defined(LOWP_TEST_CONTROL_REGISTER)
+#include <lowp/distributed/wire.hpp>
 #include <lowp/io.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/quantize.hpp>
 #include <lowp/watch.hpp>
 
+#include <cstddef>
 #include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <limits>
+#include <regex>
+#include <set>
 #include <sstream>
 #include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <vector>
 
 namespace {
 
 using namespace lowp_test;
 
-struct inputs {
-  std::vector<float> x, u;
-};
-
-// Subnormals of float and of every format, ties, overflow, all NaN.
-inputs const& data() {
-  static inputs const made = [] {
-    inputs in;
-    std::mt19937 random(71);
-    for (int i = 0; i < 3000; ++i) {
-      auto const bits = static_cast<std::uint32_t>(random());
-      std::uint32_t const patterns[] = {bits, bits & 0x807fffffU, bits & 0xffff8000U,
-                                        (bits & 0x83ffffffU) | 0x3c000000U};
-      in.x.push_back(float_of(patterns[i % 4]));
-      in.u.push_back(float_of(patterns[i / 4 % 4] ^ 0x00400000U));
-    }
-    return in;
-  }();
-  return made;
-}
+constexpr std::size_t scalars_seen = 3000;
 
 template <class T>
 bool equal(std::vector<T> const& a, std::vector<T> const& b) {
@@ -70,77 +65,13 @@ using some_formats = testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_
                                     lowp::float8_e8m0fnu, lowp::float4_e2m1fn>;
 TYPED_TEST_SUITE(environment_of, some_formats, by_format);
 
-template <class T>
-struct casts {
-  std::vector<T> nearest = std::vector<T>(data().x.size());
-  std::vector<T> drawn = std::vector<T>(data().x.size());
-  std::vector<float> widened = std::vector<float>(data().x.size());
-
-  __attribute__((noinline)) void run() {
-    lowp::cast(data().x, nearest);
-    lowp::cast(data().x, drawn, lowp::stochastic{.seed = 5});
-    lowp::cast(drawn, widened);
-  }
-  bool operator==(casts const& other) const {
-    return equal(nearest, other.nearest) && equal(drawn, other.drawn) &&
-           equal(widened, other.widened);
-  }
-};
-
-TYPED_TEST(environment_of, casts_does_not_matter) { check_states(casts<TypeParam>{}); }
-
-template <class T>
-struct steps {
-  std::vector<T> p;
-  std::vector<float> m = std::vector<float>(data().x.size(), 0.5f);
-  std::vector<float> v = std::vector<float>(data().x.size(), 1e-20f);
-  double alpha = 0.3;  // rounded to float in the call
-  lowp::update_report report{};
-
-  steps() {
-    for (float const x : data().x) p.push_back(T(x));
-  }
-  __attribute__((noinline)) void run() {
-    lowp::fused_add(p, alpha, data().u, lowp::upward{});
-    lowp::update(p, data().u, m, v, lowp::adamw{.lr = 0.1}, 3, lowp::nearest_even{}, report);
-  }
-  bool operator==(steps const& other) const {
-    return equal(p, other.p) && equal(m, other.m) && equal(v, other.v) &&
-           report.stalled == other.report.stalled && report.overflowed == other.report.overflowed;
-  }
-};
-
-TEST_F(environment, of_steps_does_not_matter) {
-  check_states(steps<lowp::bfloat16>{});
-  check_states(steps<lowp::float8_e4m3fnuz>{});
-}
-
-template <class T>
-struct conversions {
-  std::vector<T> nearest = std::vector<T>(data().x.size());
-  std::vector<T> narrow = std::vector<T>(data().x.size());
-  std::vector<float> widened = std::vector<float>(data().x.size());
-
-  __attribute__((noinline)) void run() {
-    for (std::size_t i = 0; i < narrow.size(); ++i) {
-      nearest[i] = lowp::convert<T>(data().x[i]);
-      narrow[i] = lowp::convert<T>(data().x[i], lowp::downward{});
-      widened[i] = lowp::convert<float>(narrow[i]);
-    }
-  }
-  bool operator==(conversions const& other) const {
-    return equal(nearest, other.nearest) && equal(narrow, other.narrow) &&
-           equal(widened, other.widened);
-  }
-};
-
 // A8's functions of scalars, and decimal text.
 template <class T>
 struct scalars {
-  std::vector<T> roots = std::vector<T>(data().x.size()), fused = roots, least = roots,
+  std::vector<T> roots = std::vector<T>(scalars_seen), fused = roots, least = roots,
                  largest = roots, next = roots, parsed = roots;
-  std::vector<double> shortest = std::vector<double>(data().x.size());
-  std::vector<std::array<char, 32>> text = std::vector<std::array<char, 32>>(data().x.size());
+  std::vector<double> shortest = std::vector<double>(scalars_seen);
+  std::vector<std::array<char, 32>> text = std::vector<std::array<char, 32>>(scalars_seen);
 
   __attribute__((noinline)) void run() {
     for (std::size_t i = 0; i < roots.size(); ++i) {
@@ -192,40 +123,363 @@ TEST_F(environment, of_streams_does_not_matter) {
   }
 }
 
-// Numbers that a call computes once, and numbers as text.
-struct numbers {
-  double tiny = 4e-310;
-  float subnormal = 1e-40f;
-  double third = 1.0 / 3, norm = 10.0 / 3;
-  std::vector<lowp::bfloat16> narrow{of_code<lowp::bfloat16>(3)};
-  std::vector<float> wide{subnormal};
-  std::string text;
-  std::vector<double> made;
-
-  __attribute__((noinline)) void run() {
-    text = lowp::detail::text_of(tiny) + ' ' + lowp::detail::text_of(subnormal) + ' ' +
-           lowp::detail::rough_text_of(subnormal) + ' ' + lowp::detail::watch_number(subnormal);
-    lowp::sgd const along =
-        lowp::adafactor{.lr = third, .weight_decay = 0.01}.along(norm, 7, 1000, 7);
-    lowp::typical_update const batch = lowp::update_of_batch(
-        {.lr = third, .steps = 1000}, {.factor = 0.1, .noise = third, .lr_exponent = 0.5});
-    made = {along.lr, along.weight_decay, batch.lr, batch.direction};
-    text += std::to_string(batch.steps);
-    lowp::stall_watch watch;
-    watch.add("narrow", narrow);
-    watch.add("wide", wide);
-    for (auto const& tensor : watch.tensors()) made.push_back(tensor.largest_gap);
-    text += lowp::stall_alarm{.tensor = 0, .step = 1, .lr = 0.1, .state = {}}.text();
-    text += lowp::loss_scaler{.scale = -subnormal}.invalid();
+// The text of each call, and what it returned or wrote, bit for bit. Arithmetic in the caller's
+// environment changes the register, too: most operations are inexact, and leave that flag.
+class record {
+ public:
+  void start() { before_ = read_control(); }
+  template <class... T>
+  void note(char const* call, T const&... results) {
+    calls_.emplace_back(call);
+    results_.emplace_back();
+    (add(results), ...);
+    if (read_control() == before_) return;
+    changes_.append("\n").append(call);
+    write_control(before_);
   }
-  bool operator==(numbers const& other) const {
-    return text == other.text && equal(made, other.made);
+  /// Returns the calls that changed the control register.
+  [[nodiscard]] std::string const& changes() const { return changes_; }
+  [[nodiscard]] std::vector<std::string> const& calls() const { return calls_; }
+  /// Returns the calls whose results differ.
+  [[nodiscard]] std::string differences(record const& other) const {
+    std::string all;
+    for (std::size_t i = 0; i < calls_.size(); ++i)
+      if (results_[i] != other.results_[i]) all += "\n" + calls_[i];
+    return all;
+  }
+
+ private:
+  template <class T>
+  void add(T const& x) {
+    if constexpr (requires { x.data(), x.size(); }) {
+      static_assert(std::is_trivially_copyable_v<std::ranges::range_value_t<T>>);
+      results_.back().append(reinterpret_cast<char const*>(x.data()), x.size() * sizeof(*x.data()));
+    } else {
+      static_assert(std::has_unique_object_representations_v<T> || std::is_floating_point_v<T>);
+      results_.back().append(reinterpret_cast<char const*>(&x), sizeof x);
+    }
+  }
+  void add(lowp::sgd const& x) { note_all(x.lr, x.momentum, x.dampening, x.weight_decay); }
+  void add(lowp::typical_update const& x) {
+    note_all(x.lr, x.direction, x.steps, x.tolerance, x.spread);
+  }
+  void add(lowp::storage_advice const& x) {
+    for (auto const& e : x.estimates)
+      note_all(e.stalled, e.lost, e.rare, e.lr_any, e.lr_half, e.lr_all);
+    note_all(x.count, x.nonfinite, x.choice);
+  }
+  void add(lowp::watched_tensor const& x) {
+    note_all(x.applied, x.requested, x.stalled, x.count, x.heaviest, x.largest_gap, x.moment_error,
+             x.moment_size, x.moment_stalled, x.moment_wished);
+  }
+  void note_all(auto const&... x) { (add(x), ...); }
+
+  control before_ = 0;
+  std::string changes_;
+  std::vector<std::string> calls_, results_;
+};
+
+// A call that returns a result, and one that writes to the first argument.
+#define RETURNS(...) seen.note(#__VA_ARGS__, __VA_ARGS__)
+#define WRITES(written, ...) ((__VA_ARGS__), seen.note(#__VA_ARGS__, written))
+
+constexpr std::size_t rows = 6, columns = 64, count = rows * columns;
+
+std::vector<float> plain_numbers(unsigned seed, std::size_t size = count) {
+  std::mt19937 random(seed);
+  std::vector<float> x(size);
+  for (std::size_t i = 0; i < size; ++i) {
+    auto const bits = static_cast<std::uint32_t>(random());
+    x[i] = float_of(i % 16 == 5 ? bits & 0x807fffffU : (bits & 0x81ffffffU) | 0x3e000000U);
+  }
+  return x;
+}
+
+struct half_of_square {
+  template <class F>
+  F operator()(F const& x) const {
+    return lowp::lanes::mul(lowp::lanes::mul(x, x), lowp::lanes::broadcast<F>(0.3f));
   }
 };
 
-TEST_F(environment, of_numbers_does_not_matter) { check_states(numbers{}); }
+// Numbers are doubles if a call takes any: the call rounds them to float.
+struct every_function {
+  record seen;
 
-TYPED_TEST(environment_of, conversions_does_not_matter) { check_states(conversions<TypeParam>{}); }
+  double third = 1.0 / 3, norm = 10.0 / 3, growth = 4.0 / 3, tenth = 0.1, rate = 1e-4, beta = 0.999,
+         eps = 1e-6, tiny = 4e-310;
+  float subnormal = 1e-40f;
+  std::vector<float> x = plain_numbers(1), g = plain_numbers(2), weight = plain_numbers(3, columns),
+                     y = std::vector<float>(count), z = y, m = y,
+                     v = std::vector<float>(count, 1e-5f), of_rows = std::vector<float>(rows),
+                     of_rows_too = of_rows, of_columns = std::vector<float>(columns),
+                     of_columns_too = of_columns;
+  std::vector<lowp::bfloat16> p = std::vector<lowp::bfloat16>(count, lowp::bfloat16(0.25f)),
+                              slow = std::vector<lowp::bfloat16>(count, lowp::bfloat16(0.01f)),
+                              rest = std::vector<lowp::bfloat16>(count);
+  std::vector<lowp::float16> half = std::vector<lowp::float16>(count), second = half;
+  std::vector<lowp::float8_e4m3fn> codes = std::vector<lowp::float8_e4m3fn>(count), first = codes,
+                                   fp8_scales = std::vector<lowp::float8_e4m3fn>(count / 16);
+  std::vector<lowp::float8_e8m0fnu> scales = std::vector<lowp::float8_e8m0fnu>(count / 32),
+                                    tiles = std::vector<lowp::float8_e8m0fnu>(512);
+  std::vector<std::uint16_t> low = std::vector<std::uint16_t>(count);
+  std::vector<std::uint8_t> bytes = std::vector<std::uint8_t>(count / 2);
+  std::vector<std::byte> message = std::vector<std::byte>(2 * count);
+  std::vector<std::int64_t> labels = std::vector<std::int64_t>(rows, 3);
+  std::vector<lowp::named<std::span<float>>> const list{{"x", x}, {"g", g}}, updates{{"p", g}};
+  std::vector<lowp::named<std::span<lowp::bfloat16>>> const model{{"p", p}};
+
+  __attribute__((noinline)) void run() {
+    seen.start();
+    conversions();
+    steps();
+    reports();
+    rows_of_numbers();
+    blocks();
+    advice();
+    values();
+  }
+
+  void conversions() {
+    lowp::amax largest;
+    WRITES(p, lowp::cast(x, p));
+    WRITES(codes, lowp::scaled_cast(x, codes, third, largest));
+    WRITES(codes, lowp::block_cast(x, lowp::blocks_of<32>(codes, scales)));
+    WRITES(scales, lowp::blocks_of<32>(codes, scales));
+    WRITES(rest, lowp::split(x, rest, low));
+    WRITES(y, lowp::join(rest, low, y));
+    WRITES(p, lowp::resync(lowp::split_master{p, low}));
+    WRITES(y, lowp::transform(half_of_square{}, lowp::nearest_even{}, y, x));
+    WRITES(half, lowp::scale_by_power_of_two(x, half, -20));
+    RETURNS(lowp::clamp_overflow(half).infinite);
+    RETURNS(lowp::view(p.data(), p.size()));
+  }
+  void steps() {
+    lowp::adamw const adamw{.lr = tenth};
+    lowp::adafactor const factors{.lr = third, .weight_decay = 0.01};
+    lowp::update_report report;
+    lowp::moment_report moments;
+    WRITES(p, lowp::fused_add(p, third, g, lowp::nearest_even{}, report));
+    WRITES(p, lowp::update(p, g, m, slow, adamw, 3, {}, moments));
+    WRITES(p, lowp::tree_add(model, third, updates));
+    WRITES(y, lowp::adafactor_direction(x, of_rows, of_columns, y, columns, factors, 7));
+    RETURNS(factors.along(norm, 7, 1000, 7));
+    RETURNS(report.applied_ratio());
+    RETURNS(moments.second.bias());
+    RETURNS(moments.second.stalled_share());
+
+    lowp::fp8_lm tensor{half, codes, first, second};
+    WRITES(half, tensor.store_weights(x));
+    WRITES(codes, tensor.store_gradient(g));
+    WRITES(half, tensor.update(adamw, 1, lowp::stochastic{.seed = 3}));
+    RETURNS(tensor.weight_scale, tensor.first_scale, tensor.second_scale);
+    RETURNS(lowp::cast_per_use<lowp::bfloat16>{x}.working(rest));
+
+    lowp::stall_watch watch({.window = 7, .least_applied = third, .evidence = 0, .least_steps = 1});
+    RETURNS(watch.add("p", p));
+    RETURNS(watch.add("x", x));
+    RETURNS(watch.add("gap", tiny));
+    for (std::size_t i = 1; i < 4; ++i) {
+      RETURNS(watch.observe(0, i, third, report).has_value());
+      RETURNS(watch.observe(0, i, moments).has_value());
+      RETURNS(watch.observe(2, i, third, report).has_value());
+    }
+    lowp::watched_tensor const& state = watch.tensors()[0];
+    RETURNS(state, watch.tensors()[1], watch.tensors()[2]);
+    RETURNS(state.applied_ratio(), state.stalled_share(), state.moment_bias());
+    RETURNS(state.direction(), state.freezing_lr(), state.moment_stalled_share());
+    RETURNS(lowp::stall_alarm{.tensor = 0, .step = 1, .lr = third, .state = state}.text());
+    RETURNS(lowp::moment_alarm{.tensor = 0, .step = 1, .state = state}.text());
+    lowp::overflow_watch<lowp::float16> frames({.throws = false});
+    RETURNS(frames.add("place"));
+    RETURNS(frames.step(1));
+    WRITES(frames.text(), frames.forward(0).input(x).output(g));
+    WRITES(frames.text(), frames.backward(0).input(g));
+    WRITES(frames.text(), frames.update(0, report));
+    WRITES(frames.text(), frames.stalled(0, {.tensor = 0, .step = 1, .lr = third, .state = state}));
+  }
+  void reports() {
+    lowp::gradient_report gradients;
+    lowp::loss_scaler scaler{.scale = 3, .growth_factor = growth, .growth_interval = 1};
+    WRITES(x, lowp::unscale(x, third, gradients));
+    WRITES(x, lowp::unscale(list, scaler, gradients));
+    RETURNS(gradients.norm(), gradients.largest.value());
+    RETURNS(lowp::measure(g).norm());
+    WRITES(g, lowp::clip(list, third));
+    RETURNS(lowp::clip_factor(norm, third));
+    WRITES(scaler.scale, scaler.update());
+    RETURNS(scaler.inverse_scale());
+    RETURNS(scaler.found_nonfinite());
+    RETURNS(lowp::loss_scaler{.scale = -subnormal}.invalid());
+    RETURNS(lowp::sum(x));
+    RETURNS(lowp::mean(x));
+    RETURNS(lowp::dot(x, g));
+    RETURNS(lowp::norm(x));
+    lowp::range_census const census = lowp::census<lowp::float16>(x);
+    RETURNS(lowp::census<lowp::float16>(x).max_abs.bits);
+    RETURNS(census.mean_square_error());
+    RETURNS(text(census));
+    RETURNS(lowp::abs_range_of<lowp::float16>(x).max_abs.bits);
+    lowp::delayed_scale<lowp::float8_e4m3fn> delayed;
+    RETURNS(lowp::delayed_scale<lowp::float8_e4m3fn>().scale);
+    WRITES(delayed.scale, delayed.update(gradients.largest));
+    RETURNS(lowp::power_of_two_scale<lowp::float8_e4m3fn>(gradients.largest));
+    RETURNS(lowp::projection_exponent<lowp::float16>(lowp::amax{lowp::lanes::bits(1e9f)}));
+  }
+  void rows_of_numbers() {
+    WRITES(p, lowp::softmax(x, p, columns));
+    WRITES(y, lowp::softmax_backward(p, g, y, columns));
+    WRITES(y, lowp::log_softmax(x, y, columns));
+    WRITES(z, lowp::log_softmax_backward(y, g, z, columns));
+    WRITES(y, lowp::scale_mask_softmax(x, lowp::causal_mask{rows}, y, columns, third));
+    WRITES(z, lowp::scale_mask_softmax_backward(y, g, z, columns, third));
+    WRITES(p, lowp::softmax_pb_relax(x, p, columns, third));
+    WRITES(p, lowp::gelu_tanh(x, p));
+    WRITES(y, lowp::gelu_tanh_backward(x, g, y));
+    WRITES(p, lowp::gated_gelu_tanh(x, g, p));
+    WRITES(z, lowp::gated_gelu_tanh_backward(x, g, g, y, z));
+    WRITES(of_rows, lowp::rms_norm(x, weight, p, columns, eps, of_rows));
+    WRITES(of_columns, lowp::rms_norm_backward(x, weight, g, of_rows, y, of_columns, columns));
+    WRITES(of_rows, lowp::layer_norm(x, weight, weight, p, columns, eps, of_rows_too, of_rows));
+    WRITES(of_columns, lowp::layer_norm_backward(x, weight, g, of_rows_too, of_rows, y, of_columns,
+                                                 of_columns_too, columns));
+    WRITES(of_rows, lowp::cross_entropy(x, labels, columns, {.label_smoothing = 0.1f}, of_rows, y));
+  }
+  void blocks() {
+    lowp::nvfp4 q{{bytes, count}, fp8_scales};
+    lowp::mxfp8<lowp::float8_e4m3fn> mx{codes, scales};
+    WRITES(bytes, lowp::quantize(x, q, lowp::recipes::te_2_20_nvfp4));
+    RETURNS(q.tensor_scale);
+    RETURNS(q.codes.subspan(0, 8).size_bytes());
+    WRITES(y, lowp::dequantize(q, y));
+    WRITES(y, lowp::hadamard(x, y, lowp::hadamard_signs<32>{0x9e3779b9}));
+    std::vector<float> products(rows * rows);
+    for (auto const how : {lowp::accumulation::exact, lowp::accumulation::in_float})
+      WRITES(products, lowp::reference_matmul(mx, mx, products, columns, how));
+    lowp::bfloat16 const scale(0.3f);
+    WRITES(p, lowp::convert_to_block(x, scale, p));
+    RETURNS(lowp::block_dot_product<float>(scale, x, scale, g));
+    WRITES(tiles, lowp::to_scale_tiles(scales, rows, columns / 32, tiles));
+    WRITES(scales, lowp::from_scale_tiles(tiles, rows, columns / 32, scales));
+    auto const wire = lowp::wire<lowp::bfloat16>(lowp::nearest_even{}, 4.0f);
+    auto const blocks = lowp::block_wire<lowp::float8_e4m3fn>();
+    WRITES(message, wire.encode(lowp::simd::this_thread{}, x, message.data(), 0));
+    WRITES(y, wire.add(lowp::simd::this_thread{}, message.data(), y, false));
+    WRITES(message, blocks.encode(lowp::simd::this_thread{}, x, message.data(), 0));
+    WRITES(y, blocks.add(lowp::simd::this_thread{}, message.data(), y, false));
+    RETURNS(lowp::wire<lowp::bfloat16>(lowp::nearest_even{}, subnormal).words(), wire.words());
+    RETURNS(lowp::block_wire<lowp::float8_e4m3fn>().words());
+  }
+  void advice() {
+    lowp::update_report report;
+    lowp::fused_add(z, third, g, lowp::nearest_even{}, report);
+    RETURNS(lowp::stall_advice(x, {.lr = rate}));
+    RETURNS(lowp::update_of(lowp::adamw{.lr = rate, .beta1 = third}));
+    RETURNS(lowp::update_of(lowp::adamw{.lr = rate}, report));
+    RETURNS(lowp::update_of(x, g, m, v, lowp::adamw{.lr = rate}, 3));
+    RETURNS(
+        lowp::update_of_batch({.lr = third}, {.factor = 0.1, .noise = third, .lr_exponent = 0.5}));
+    RETURNS(lowp::stalled_decay(half, beta));
+    WRITES(y, lowp::least_updates<lowp::kept_as::bf16>(x, lowp::toward::plus_infinity, y));
+  }
+  // `scalars` and `conversions` have all codes.
+  void values() {
+    lowp::bfloat16 const a(0.3f), b = of_code<lowp::bfloat16>(3);
+    RETURNS(lowp::convert<lowp::float16>(third), lowp::convert<lowp::bfloat16>(tiny));
+    RETURNS(sqrt(a), fma(a, a, b), fmin(a, b), fmax(a, b), nextafter(b, a), abs(b), copysign(a, b));
+    RETURNS(isnan(b), isinf(b), isfinite(b), signbit(b), ulp(b), gap_above(b), gap_below(b));
+    RETURNS(std::hash<lowp::bfloat16>()(b), lowp::bfloat16::from_bits(b.bits()));
+    RETURNS(std::numeric_limits<lowp::bfloat16>::max());
+    char text[32];
+    RETURNS(static_cast<int>(to_chars(text, text + 32, b).ptr - text));
+    lowp::bfloat16 read;
+    WRITES(read, from_chars(text, text + 4, read));
+    RETURNS(lowp::stream_of(1, 2), lowp::philox4x32({1, 2, 3, 4}, {5, 6}), lowp::isa());
+    RETURNS(lowp::detail::text_of(tiny) + lowp::detail::rough_text_of(subnormal));
+    RETURNS(lowp::detail::watch_number(subnormal) + lowp::detail::percent_of(third));
+  }
+};
+
+TEST_F(environment, of_every_function_does_not_matter) {
+  every_function expected;
+  expected.run();
+  for (control const state : control_states()) {
+    every_function got;
+    write_control(state);
+    got.run();
+    write_control(default_control);
+    EXPECT_EQ(got.seen.changes(), "");
+    EXPECT_EQ(expected.seen.differences(got.seen), "");
+    if (HasFailure()) FAIL() << "the control register was " << hex(state, 16);
+  }
+}
+
+// Returns the functions that a text calls, and the members as ".name".
+std::set<std::string> called_in(std::string const& text) {
+  static std::regex const call(R"((\.|::)?\b([a-z_][a-z0-9_]*)(<[^;()]*?>)?\()");
+  std::set<std::string> names;
+  for (std::sregex_iterator i(text.begin(), text.end(), call), end; i != end; ++i)
+    names.insert(((*i)[1] == "." ? "." : "") + (*i)[2].str());
+  return names;
+}
+
+std::string text_of_file(std::filesystem::path const& path) {
+  std::ifstream in(path);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// Returns the names of the function objects and functions that headers declare, and of all that
+// programs call in signatures.cpp.
+std::set<std::string> public_functions() {
+  static std::regex const object(R"(inline constexpr [^;={}]*?(\w+)\{\};)");
+  static std::regex const function(R"(^(?!template|requires)[A-Za-z[][^;=]*?\b(\w+)\()");
+  std::filesystem::path const tests = LOWP_TESTS;
+  std::set<std::string> names;
+  for (auto const& file :
+       std::filesystem::recursive_directory_iterator(tests.parent_path() / "include/lowp")) {
+    if (file.path().extension() != ".hpp") continue;
+    std::string const text = text_of_file(file.path());
+    for (std::sregex_iterator i(text.begin(), text.end(), object), end; i != end; ++i)
+      names.insert((*i)[1]);
+    std::istringstream lines(text);
+    bool is_inside = false;
+    for (std::string line; std::getline(lines, line);) {
+      if (line.starts_with("namespace") || line.starts_with("}  // namespace"))
+        is_inside = line.ends_with("functions {");
+      if (std::smatch found; is_inside && std::regex_search(line, found, function))
+        names.insert(found[1]);
+    }
+  }
+  std::istringstream lines(text_of_file(tests / "project/signatures.cpp"));
+  std::string statement;
+  for (std::string line; std::getline(lines, line);) {
+    if (line.starts_with("IS(")) statement.clear();
+    statement += line;
+    if (!statement.starts_with("IS(") || !line.ends_with(");")) continue;
+    names.merge(called_in(statement.substr(3)));
+    statement.clear();
+  }
+  return names;
+}
+
+// Words of the language and types of signatures.cpp; variables of one name; and functions that
+// compute as the C library does.
+std::set<std::string> const no_functions{
+    "array",  "code_type", "declval", "decltype", "float",  "four", "hash",     "name",   "sizeof",
+    "size_t", "span",      "u32",     "u64",      "vector", "of",   "optional", "type_of"},
+    of_the_c_library{"exp", "pow", "tanh"};
+
+TEST_F(environment, of_every_function_is_tested) {
+  every_function all;
+  all.run();
+  std::set<std::string> called(no_functions);
+  called.insert(of_the_c_library.begin(), of_the_c_library.end());
+  for (std::string const& call : all.seen.calls()) called.merge(called_in(call));
+  std::set<std::string> const names = public_functions();
+  EXPECT_GT(names.size(), 100U);
+  for (std::string const& name : names)
+    EXPECT_TRUE(called.contains(name)) << "every_function calls no " << name;
+}
 
 TEST_F(environment, of_a_refusal_is_not_changed) {
   std::vector<float> const in(5);

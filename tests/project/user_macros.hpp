@@ -93,7 +93,7 @@
 #define F(x) flash(x)
 #define abs(x) ((x) > 0 ? (x) : -(x))
 #define bit(x) (1UL << (x))
-#define round(x) ((long)(x))
+#define round(x) (long(x))
 #define MIN(a, b) (((a) < (b)) ? (a) : (b))
 #define MAX(a, b) (((a) > (b)) ? (a) : (b))
 #define ASSERT(x) static_cast<void>(0)

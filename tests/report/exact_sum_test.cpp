@@ -53,6 +53,19 @@ TEST(exact_sum, keeps_the_smallest_beside_the_largest) {
   EXPECT_EQ(sum.value(), -0x1p-149);
 }
 
+// Rounds to nearest, ties to even, carries into the next power of two, as a cast of the integer.
+TEST(exact_sum, of_64_bits_is_rounded_to_nearest_even) {
+  for (std::uint64_t const kept : {0x8000000000000ULL, 0xfffffffffffffULL, 0xccccccccccccdULL})
+    for (std::uint64_t const last : {0, 1})
+      for (std::uint64_t const rest : {0, 1, 0x3ff, 0x400, 0x401, 0x7ff}) {
+        std::uint64_t const n = kept << 12 | last << 11 | rest;
+        lowp::exact_sum sum;
+        sum += static_cast<double>(n >> 32) * 0x1p32;
+        sum += static_cast<double>(n & 0xffffffff);
+        EXPECT_EQ(sum.value(), static_cast<double>(n)) << std::hex << n;
+      }
+}
+
 TEST(exact_sum, takes_every_power_of_two_and_gives_it_back) {
   for (int e = -149; e <= 191; ++e) {
     for (double const x : {std::ldexp(1.0, e), std::ldexp(-1.0, e)}) {

@@ -38,6 +38,12 @@
 #else
 #define LOWP_OPAQUE __attribute__((noinline, noipa))
 #endif
+// Such a function for kernels, too, where no caller has an environment of its own.
+#if defined(__CUDA_ARCH__)
+#define LOWP_OPAQUE_FN LOWP_FN
+#else
+#define LOWP_OPAQUE_FN LOWP_HOST_DEVICE LOWP_OPAQUE inline
+#endif
 
 #if defined(__CUDA_ARCH__)
 #define LOWP_UNROLL _Pragma("unroll")

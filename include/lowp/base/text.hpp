@@ -27,7 +27,13 @@ std::string rough_text_of(auto value) {
   default_environment const environment;
   return {text, std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 3).ptr};
 }
+LOWP_EXACT_BEGIN
+LOWP_OPAQUE inline double hundredfold(double x) { return 100 * x; }
+LOWP_EXACT_END
 /// Returns a share in percent: 0.12345 gives "12.3 %".
-inline std::string percent_of(double share) { return rough_text_of(100 * share) + " %"; }
+inline std::string percent_of(double share) {
+  default_environment const environment;
+  return rough_text_of(hundredfold(share)) + " %";
+}
 
 }  // namespace lowp::detail::inline LOWP_UNIT

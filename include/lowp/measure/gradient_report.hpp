@@ -3,6 +3,7 @@
 
 #include <lowp/report/amax.hpp>
 #include <lowp/report/lanes.hpp>
+#include <lowp/report/outside.hpp>
 
 #include <cstdint>
 
@@ -23,7 +24,7 @@ struct basic_gradient_report {
   /// NaN, and else infinite if one is infinite.
   LOWP_FN double norm() const {
     if (nonfinite != 0) return nan != 0 ? __builtin_nan("") : __builtin_inf();
-    return detail::square_root(squares.value());
+    return detail::root(squares.value());
   }
 
   template <class Other, class Atomics = detail::alone>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/report/lanes.hpp>
+#include <lowp/report/outside.hpp>
 
 #include <cstdint>
 
@@ -28,10 +29,7 @@ struct basic_sum_report {
     return finite.value();
   }
   /// Returns value() / count; NaN if count is 0.
-  LOWP_FN double mean() const {
-    if (count == 0) return special(0x7ff8);
-    return value() / static_cast<double>(count);
-  }
+  LOWP_FN double mean() const { return detail::quotient(value(), count, special(0x7ff8)); }
 
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_sum_report<Other> const& other, Atomics const& atomics = {}) {

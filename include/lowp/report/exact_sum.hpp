@@ -95,7 +95,8 @@ class basic_exact_sum {
     return *this;
   }
 
-  /// Returns the sum within a relative error of 2^-52.
+  /// Returns the sum within a relative error of 2^-52, by integers alone: whatever the caller's
+  /// rounding mode.
   LOWP_FN constexpr double value() const {
     bool const negative = word_[Words - 1] >> 63 != 0;
     std::uint64_t magnitude[std::size_t{Words}] = {};
@@ -113,9 +114,11 @@ class basic_exact_sum {
     int const room = __builtin_clzll(magnitude[top]);
     std::uint64_t leading = magnitude[top] << room;
     if (top > 0) leading |= magnitude[top - 1] >> 1 >> (63 - room);
-    auto const scale = static_cast<std::uint64_t>(64 * top - room + Unit) << 52;
-    auto const scaled = __builtin_bit_cast(std::uint64_t, static_cast<double>(leading)) + scale;
-    return __builtin_bit_cast(double, sign | scaled);
+    std::uint64_t const rest = leading & 0x7ff, odd = leading >> 11 & 1;
+    std::uint64_t const rounded = (leading >> 11) + (rest + odd > 0x400 ? 1 : 0);
+    // The leading one adds 1 to the exponent's field.
+    auto const field = static_cast<std::uint64_t>(64 * top - room + Unit + 1023 + 63 - 1);
+    return __builtin_bit_cast(double, sign | ((field << 52) + rounded));
   }
 
  private:

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/report/lanes.hpp>
+#include <lowp/report/outside.hpp>
 
 #include <cstdint>
 
@@ -19,15 +20,10 @@ struct basic_moment_counts {
   Sum size;                     ///< the sum of |w|
 
   /// Returns the share of elements that stayed although their step moved them; 0 if none moved.
-  LOWP_FN double stalled_share() const {
-    return wished == 0 ? 0 : static_cast<double>(stalled) / static_cast<double>(wished);
-  }
+  LOWP_FN double stalled_share() const { return detail::quotient(stalled, wished, 0); }
   /// Returns the relative bias that rounding adds in a step. A moment of decay beta forgets only
   /// 1 - beta a step. So a lasting bias b makes it b / (1 - beta) too large.
-  LOWP_FN double bias() const {
-    double const whole = size.value();
-    return whole > 0 ? error.value() / whole : 0;
-  }
+  LOWP_FN double bias() const { return detail::quotient(error.value(), size.value(), 0); }
 
   /// Merges another report, alone or beside other threads.
   template <class Other, class Atomics = detail::alone>

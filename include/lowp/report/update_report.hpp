@@ -2,6 +2,7 @@
 #pragma once
 
 #include <lowp/report/exact_sum.hpp>
+#include <lowp/report/outside.hpp>
 
 #include <cstdint>
 
@@ -12,12 +13,7 @@ namespace detail {
 LOWP_EXACT_BEGIN
 inline namespace LOWP_UNIT {
 /// Adds x to high + low and keeps what each addition loses (two-sum: D. Knuth, TAOCP 2, 4.2.2).
-#if defined(__CUDA_ARCH__)
-LOWP_FN
-#else
-LOWP_HOST_DEVICE LOWP_OPAQUE inline
-#endif
-void accumulate(double& high, double& low, double x) {
+LOWP_OPAQUE_FN void accumulate(double& high, double& low, double x) {
   double const sum = high + x;
   double const part = sum - high;
   low += (high - (sum - part)) + (x - part);
@@ -70,8 +66,7 @@ struct update_report {
   /// Returns the part of the requested updates that was applied: 1 is faithful, 0 is frozen.
   /// Returns 1 if nothing was requested.
   LOWP_FN double applied_ratio() const {
-    double const whole = requested.value();
-    return whole > 0 ? applied.value() / whole : 1;
+    return detail::quotient(applied.value(), requested.value(), 1);
   }
 
   /// Merges another report, as += does, alone or beside other threads.

@@ -14,6 +14,7 @@
 #include <lowp/format/math.hpp>
 #include <lowp/measure/gradients.hpp>
 #include <lowp/report/moment_report.hpp>
+#include <lowp/report/outside.hpp>
 #include <lowp/report/update_report.hpp>
 #include <lowp/train/optimizer.hpp>
 
@@ -62,24 +63,22 @@ struct watched_tensor {
   bool is_moment_biased = false;
 
   /// Returns the relative bias that rounding adds to the second moment in a step.
-  LOWP_HOST_FN double moment_bias() const {
-    return moment_size > 0 ? moment_error / moment_size : 0;
-  }
+  LOWP_HOST_FN double moment_bias() const { return detail::quotient(moment_error, moment_size, 0); }
   /// Returns the share of the second moment's elements that wished to move and stayed.
   LOWP_HOST_FN double moment_stalled_share() const {
-    return moment_wished > 0 ? moment_stalled / moment_wished : 0;
+    return detail::quotient(moment_stalled, moment_wished, 0);
   }
 
   /// Returns the applied share of recent requests: 1 is faithful, 0 is frozen; 1 without requests.
-  LOWP_HOST_FN double applied_ratio() const { return requested > 0 ? applied / requested : 1; }
+  LOWP_HOST_FN double applied_ratio() const { return detail::quotient(applied, requested, 1); }
   /// Returns the share of recent elements that did not move as requested.
-  LOWP_HOST_FN double stalled_share() const { return count > 0 ? stalled / count : 0; }
+  LOWP_HOST_FN double stalled_share() const { return detail::quotient(stalled, count, 0); }
   /// Returns the recent mean of |u| / lr: typical_update::direction of advice.hpp.
-  LOWP_HOST_FN double direction() const { return count > 0 ? requested / count : 0; }
+  LOWP_HOST_FN double direction() const { return detail::quotient(requested, count, 0); }
   /// Returns the rate at which a mean update is half the gap of the largest weights. Below it, more
   /// than half of their updates, rounded to nearest, are lost. It is 0 while nothing is known.
   LOWP_HOST_FN double freezing_lr() const {
-    return direction() > 0 ? largest_gap / 2 / direction() : 0;
+    return detail::quotient(detail::quotient(largest_gap, 2, 0), direction(), 0);
   }
 };
 
@@ -165,8 +164,8 @@ class stall_watch {
                                      update_report const& report) {
     watched_tensor& t = known(tensor);
     refuse_unless_finite(t.name, "lr", lr);
-    remember(t, lr, report);
-    if (!is_known(t) || is_frozen(t) == t.is_frozen) return {};
+    detail::default_environment const environment;
+    if (!changes_verdict(t, lr, report)) return {};
     t.is_frozen = !t.is_frozen;
     t.since = t.steps;
     if (!t.is_frozen) return {};
@@ -179,15 +178,9 @@ class stall_watch {
   std::optional<moment_alarm> observe(std::size_t tensor, std::uint64_t step,
                                       moment_report const& report) {
     watched_tensor& t = known(tensor);
-    moment_counts const& v = report.second;
-    double const kept = 1 - 1 / policy_.window;
-    t.moment_error = kept * t.moment_error + v.error.value();
-    t.moment_size = kept * t.moment_size + v.size.value();
-    t.moment_stalled = kept * t.moment_stalled + static_cast<double>(v.stalled);
-    t.moment_wished = kept * t.moment_wished + static_cast<double>(v.wished);
-    if (++t.moment_steps < policy_.least_steps) return {};
+    detail::default_environment const environment;
     bool const was_biased = t.is_moment_biased;
-    t.is_moment_biased = std::fabs(t.moment_bias()) > policy_.largest_bias;
+    remember(t, report.second);
     if (was_biased || !t.is_moment_biased) return {};
     return moment_alarm{tensor, step, t};
   }
@@ -219,6 +212,20 @@ class stall_watch {
                                    : largest);
   }
 
+  LOWP_OPAQUE void remember(watched_tensor& t, moment_counts const& v) const {
+    double const kept = 1 - 1 / policy_.window;
+    t.moment_error = kept * t.moment_error + v.error.value();
+    t.moment_size = kept * t.moment_size + v.size.value();
+    t.moment_stalled = kept * t.moment_stalled + static_cast<double>(v.stalled);
+    t.moment_wished = kept * t.moment_wished + static_cast<double>(v.wished);
+    if (++t.moment_steps >= policy_.least_steps)
+      t.is_moment_biased = std::fabs(t.moment_bias()) > policy_.largest_bias;
+  }
+  LOWP_OPAQUE bool changes_verdict(watched_tensor& t, double lr,
+                                   update_report const& report) const {
+    remember(t, lr, report);
+    return is_known(t) && is_frozen(t) != t.is_frozen;
+  }
   void remember(watched_tensor& t, double lr, update_report const& report) const {
     double const kept = 1 - 1 / policy_.window;
     double const applied = report.applied.value(), requested = report.requested.value();

@@ -6,6 +6,7 @@
 #include <lowp/format/basic_float.hpp>
 #include <lowp/report/amax.hpp>
 #include <lowp/report/lanes.hpp>
+#include <lowp/report/outside.hpp>
 
 #include <cstdint>
 
@@ -66,7 +67,7 @@ struct basic_census {
   LOWP_FN constexpr std::uint64_t kept() const { return count - nan - infinite - overflow; }
   /// Returns the mean of (rounded - x)^2 over those; 0 if there are none.
   LOWP_FN double mean_square_error() const {
-    return kept() == 0 ? 0 : squared_error.value() / static_cast<double>(kept());
+    return detail::quotient(squared_error.value(), kept(), 0);
   }
 
   template <class Atomics = detail::alone>
