@@ -40,7 +40,7 @@ struct adafactor {
   ///
   ///     update(p, u, optimizer.along(norm(p), norm(u), p.size(), step), step)
   ///
-  /// `update` refuses it if a rate is not finite as a float, as after an infinite norm.
+  /// `update` refuses it if a rate is not finite as a float, as after an infinite norm_p.
   ///
   /// @param norm_p, norm_u  Euclidean norms of all elements, of p before this step
   /// @param elements        of p, and of u

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A list views its names. This one would die with the full expression.
 // expect: the_name_is_a_temporary
-#include <lowp/cast.hpp>
+#include <lowp/fused_add.hpp>
 
 #include <string>
 #include <vector>
