@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <span>
 #include <vector>
@@ -41,6 +43,16 @@ std::vector<T> scores(std::size_t columns) {
   return y;
 }
 
+// Rows whose norms are folded again: nearly equal elements, and equal ones whose sum overflows.
+using std::nextafter;
+template <class T>
+void set_first_rows(std::vector<T>& x, std::size_t columns) {
+  auto const second = x.begin() + static_cast<std::ptrdiff_t>(columns);
+  std::fill(x.begin(), second, T(1.3f));
+  x[columns / 2] = nextafter(T(1.3f), T(0.0f));
+  std::fill(second, second + static_cast<std::ptrdiff_t>(columns), std::numeric_limits<T>::max());
+}
+
 // `run(target)` writes what it makes into a range, here of the processor's memory, there of the
 // GPU's.
 template <class Out, class Here, class There>
@@ -57,7 +69,8 @@ template <class In, class Out>
 void expect_same_rows() {
   for (std::size_t const columns : lengths) {
     SCOPED_TRACE(columns);
-    std::vector<In> const x = scores<In>(columns);
+    std::vector<In> x = scores<In>(columns);
+    set_first_rows(x, columns);
     std::vector<In> const weight(x.begin() + static_cast<std::ptrdiff_t>(4 * columns),
                                  x.begin() + static_cast<std::ptrdiff_t>(5 * columns));
     std::vector<std::uint8_t> flags(x.size() / 2);
@@ -137,7 +150,8 @@ TEST_F(device_pieces, derivatives) {
     std::vector<float> const x = scores<float>(columns);
     auto const dy = scores<lowp::bfloat16>(columns);
     std::vector<float> const weight(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(columns));
-    std::vector<float> const statistic(rows, 0.25f);
+    std::vector<float> statistic(rows, 0.25f);
+    statistic[rows - 1] = 0x1p-105f;  // of elements that may be far apart
     std::vector<std::int64_t> const labels{0, 3, -100, 4, 2, 1};
     device_range<float> const in(x);
     device_range<float> const weights(weight);
