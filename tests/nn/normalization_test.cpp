@@ -84,7 +84,7 @@ float sum_of_squares(std::vector<float> const& x) {
   return sum_of(mapped(x, [](float each) { return each * each; }));
 }
 float variance_of(float squares, std::size_t columns, float scale, float eps) {
-  float const scaled_eps = std::max(eps * scale * scale, std::min(eps, 0x1p-126f));
+  float const scaled_eps = eps * scale * scale;
   float const mean = squares / static_cast<float>(columns);
   return mean + scaled_eps;
 }

@@ -51,8 +51,8 @@ struct norm_rows {
   LOWP_FN bool take_squares(state<F>& s, F const& squares, F const& summed, bool may_vanish) const {
     using U = lanes::word<F>;
     constexpr std::uint32_t low = (127 - 80) << 23, low_eps = (127 - 100) << 23;
-    F const variance =
-        lanes::add(lanes::div(squares, lanes::broadcast<F>(columns)), scaled_eps(s.scale));
+    F const scaled_eps = lanes::mul(lanes::mul(lanes::broadcast<F>(eps), s.scale), s.scale);
+    F const variance = lanes::add(lanes::div(squares, lanes::broadcast<F>(columns)), scaled_eps);
     if (!is_finite(variance)) {
       if (scale_down(s)) return true;
     } else if (s.number == turn::coarse) {
@@ -71,15 +71,6 @@ struct norm_rows {
   }
 
  private:
-  /// A row of zero differences must give 0, so a scaled eps that would become 0 stays above it.
-  template <class F>
-  LOWP_FN F scaled_eps(F const& scale) const {
-    using U = lanes::word<F>;
-    constexpr std::uint32_t least_normal = 1u << 23;
-    U const least = lanes::broadcast<U>(lanes::min(lanes::magnitude(eps), least_normal));
-    F const product = lanes::mul(lanes::mul(lanes::broadcast<F>(eps), scale), scale);
-    return lanes::from_bits<F>(lanes::hidden(lanes::max(lanes::bits(product), least)));
-  }
   /// Returns the scale with which a variance would be about 1. It and its reciprocal are normal.
   template <class F>
   LOWP_FN static F fine_scale(F const& scale, F const& variance) {
@@ -143,7 +134,6 @@ struct layer_norm_rows : norm_rows {
     if (!take_squares(s, lanes::select(is_less, lanes::broadcast<F>(0), squares), total.second,
                       may_vanish))
       return false;
-    // The mean of equal elements, rounded, may exceed the largest float without the scale.
     s.mean = lanes::mul(s.mean, lanes::div(s.scale, scale));
     return true;
   }
