@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The operations of lowp.hpp on all threads of an OpenMP team: same arguments, same refusals. The
 // bits are the same for any number of threads, sums of a report included.
+//
+// If a process uses a team and then forks, the child lacks the team's threads. There GNU OpenMP
+// waits for ever. Fork first, or call exec or omp_set_num_threads(1) in the child. LLVM's OpenMP
+// starts new threads.
 #pragma once
 
 #include <lowp/base/hide_macros.inc>

@@ -286,6 +286,7 @@ IS(double, gradients.norm());
 IS(void, unscale(b, 0.5f, gradients, draws, overflow::saturate));
 IS(gradient_report, measure(in));
 IS(gradient_report, clip(std::vector{named{"w", b}}, 1.0, draws));
+IS(gradient_report, clip(b, 1.0, draws));
 IS(float, clip_factor(1.0, 1.0));
 extern loss_scaler scaler;
 MEMBER(float, loss_scaler, scale, 65536);

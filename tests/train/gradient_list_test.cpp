@@ -116,6 +116,24 @@ TEST(gradient_list, is_clipped_alike_in_any_rounding_mode) {
   }
 }
 
+// A span has the random bits of the first tensor of a list.
+TEST(gradient_list, of_one_is_clipped_as_a_span) {
+  using lowp::bfloat16;
+  lowp::stochastic const random{.seed = 3, .stream = 4, .offset = 5};
+  std::vector<bfloat16> alone(100, bfloat16(0.75f)), listed(alone);
+  std::vector const list{named{"g", listed}};
+  lowp::gradient_report const before = lowp::clip(alone, 2.0, random);
+  EXPECT_TRUE(same(before, lowp::clip(list, 2.0, random)));
+  EXPECT_EQ(before.norm(), 7.5);
+  EXPECT_EQ(alone, listed);
+  EXPECT_NE(alone[0], bfloat16(0.75f));
+  EXPECT_EQ(refusal_of([&] { lowp::clip(alone, -1.0); }),
+            "lowp::clip: max_norm is -1, not at least 0");
+  std::vector<float> wide{3, 4};
+  EXPECT_EQ(lowp::clip(std::span(wide), 1e9).norm(), 5);
+  EXPECT_EQ(wide, (std::vector<float>{3, 4}));
+}
+
 TEST(gradient_list, that_is_not_finite_is_not_clipped) {
   for (float const bad : {inf, -inf, std::nanf("")}) {
     model m;

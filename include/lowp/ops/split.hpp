@@ -42,7 +42,7 @@ struct named_halves : split_master<H, L> {
 /// the master is in[i] rounded by `rounding`, and high[i] is that master rounded.
 ///
 /// @param in         n elements of float or a narrow type
-/// @param high, low  n elements each; high's format has IEEE specials
+/// @param high, low  n elements each, the members of a split_master; high has IEEE specials
 /// @throws std::invalid_argument  sizes differ, or two ranges overlap
 template <class Executor>
 struct split_operation : operation<Executor> {

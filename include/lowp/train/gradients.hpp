@@ -87,7 +87,8 @@ template <class T>
 using neither_a_storage_nor_a_list_of_named_outputs =
     fit<moment_storage<T> || output_list<std::remove_cvref_t<T>>>;
 template <class T>
-using not_a_list_of_named_outputs = fit<output_list<std::remove_cvref_t<T>>>;
+using neither_an_output_nor_a_list_of_named_outputs =
+    fit<output<T> || output_list<std::remove_cvref_t<T>>>;
 template <class T>
 using neither_a_readable_nor_a_list_of_named_inputs =
     fit<readable<T> || input_list<std::remove_cvref_t<T>>>;
@@ -158,25 +159,32 @@ struct measure_operation : operation<Executor> {
   }
 };
 
-/// Multiplies all gradients of a list by clip_factor(norm, max_norm), as
+/// Multiplies all gradients of a list, or one, by clip_factor(norm, max_norm), as
 /// torch.nn.utils.clip_grad_norm_. Returns the report from before. The norm is that of all tensors.
 ///
 /// Nothing is written if the factor is 1 or the norm is not finite: see report.nonfinite. PyTorch
 /// makes such gradients NaN or 0.
 ///
+/// @param gradients  a list of named spans, `std::vector list{named{"w", g}, ...}`; or n elements
 /// @param max_norm  at least 0; infinite only measures
 /// @param rounding  a stochastic mode is of_tensor(i) for tensor number i
 /// @throws std::invalid_argument  max_norm is negative or NaN, or a tensor is listed twice
 template <class Executor>
 struct clip_operation : operation<Executor> {
-  using calls =
-      call<needs<names::gradients, not_a_list_of_named_outputs>, needs_number<names::max_norm>,
-           may_have<1, names::rounding, not_a_rounding_mode_of_ranges>>;
+  using calls = call<needs<names::gradients, neither_an_output_nor_a_list_of_named_outputs>,
+                     needs_number<names::max_norm>,
+                     may_have<1, names::rounding, not_a_rounding_mode_of_ranges>>;
 
   template <output_list L, span_rounding R = nearest_even>
   LOWP_HOST_FN gradient_report operator()(L const& gradients, double max_norm,
                                           R rounding = {}) const {
     return clip_on(this->executor, gradients, max_norm, rounding);
+  }
+  template <output G, span_rounding R = nearest_even>
+    requires(!output_list<std::remove_cvref_t<G>>)
+  LOWP_HOST_FN gradient_report operator()(G&& gradient, double max_norm, R rounding = {}) const {
+    named<std::span<element_of<G>>> const list[] = {{"g", gradient}};
+    return clip_on(this->executor, std::span(list), max_norm, rounding);
   }
 };
 
