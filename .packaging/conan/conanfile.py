@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A Conan 2 recipe that packages this checkout: conan create .packaging/conan -s compiler.cppstd=20
 
-The consumer gets the library's own CMake package and pkg-config file."""
+The consumer gets the library's own CMake package and pkg-config file. With -o lowp/*:compiled=True
+it also gets the target lowp::compiled."""
 
 import pathlib
 import re
 
 from conan import ConanFile
 from conan.tools.build import check_min_cppstd
-from conan.tools.cmake import CMake
+from conan.tools.cmake import CMake, CMakeToolchain
 from conan.tools.files import copy
 
 
@@ -17,9 +18,9 @@ class Lowp(ConanFile):
     description = "Training in 16 and 8 bits without losing the updates"
     license = "Apache-2.0"
     topics = ("bfloat16", "float16", "fp8", "stochastic-rounding", "header-only")
-    package_type = "header-library"
+    options = {"compiled": [True, False]}
+    default_options = {"compiled": False}
     settings = "os", "arch", "compiler", "build_type"
-    generators = "CMakeToolchain"
     no_copy_source = True
 
     @property
@@ -37,16 +38,33 @@ class Lowp(ConanFile):
     def validate(self):
         check_min_cppstd(self, 20)
 
+    def configure(self):
+        self.package_type = "static-library" if self.options.compiled else "header-library"
+
+    def generate(self):
+        toolchain = CMakeToolchain(self)
+        toolchain.variables["LOWP_BUILD_COMPILED"] = bool(self.options.compiled)
+        toolchain.generate()
+
+    def build(self):
+        if self.options.compiled:
+            cmake = CMake(self)
+            cmake.configure()
+            cmake.build()
+
     def package(self):
         cmake = CMake(self)
-        cmake.configure()
+        if not self.options.compiled:
+            cmake.configure()
         cmake.install()
         copy(self, "LICENSE", self.source_folder, pathlib.Path(self.package_folder, "licenses"))
 
     def package_id(self):
-        self.info.clear()
+        if not self.info.options.compiled:
+            self.info.clear()
 
     def package_info(self):
-        self.cpp_info.bindirs = self.cpp_info.libdirs = []
+        self.cpp_info.bindirs = []
+        self.cpp_info.libdirs = ["lib"] if self.options.compiled else []
         self.cpp_info.set_property("cmake_find_mode", "none")
         self.cpp_info.builddirs = ["share/cmake/lowp"]

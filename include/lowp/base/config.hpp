@@ -126,8 +126,8 @@
 #define LOWP_SECOND(...) LOWP_SECOND_(__VA_ARGS__)
 #define LOWP_HAS_(flag) LOWP_SECOND(LOWP_HAS_##flag, 0, )
 #define LOWP_HAS(flag) LOWP_HAS_(flag)
-#define LOWP_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s) \
-  unit_##a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p##q##r##s
+#define LOWP_JOIN_(a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t) \
+  unit_##a##b##c##d##e##f##g##h##i##j##k##l##m##n##o##p##q##r##s##t
 #define LOWP_JOIN(...) LOWP_JOIN_(__VA_ARGS__)
 #if defined(__aarch64__)
 #define LOWP_UNIT                                                                              \
@@ -139,7 +139,7 @@
             LOWP_HAS(__ARM_FEATURE_MATMUL_INT8), LOWP_HAS(__ARM_FEATURE_AES),                  \
             LOWP_HAS(__ARM_FEATURE_SHA3), LOWP_HAS(__ARM_FEATURE_SHA512),                      \
             LOWP_HAS(__ARM_FEATURE_SVE), LOWP_HAS(__ARM_FEATURE_SVE2), LOWP_HAS(__EXCEPTIONS), \
-            LOWP_HAS(LOWP_ALL_BACKENDS), LOWP_HAS(LOWP_SANITIZED))
+            LOWP_HAS(LOWP_ALL_BACKENDS), LOWP_HAS(LOWP_SANITIZED), LOWP_HAS(LOWP_COMPILED))
 #else
 #define LOWP_UNIT                                                                                \
   LOWP_JOIN(LOWP_HAS(__SSE3__), LOWP_HAS(__SSSE3__), LOWP_HAS(__SSE4_1__), LOWP_HAS(__SSE4_2__), \
@@ -147,5 +147,5 @@
             LOWP_HAS(__AVX__), LOWP_HAS(__F16C__), LOWP_HAS(__FMA__), LOWP_HAS(__AVX2__),        \
             LOWP_HAS(__AVX512F__), LOWP_HAS(__AVX512BW__), LOWP_HAS(__AVX512BF16__),             \
             LOWP_HAS(__AVX512FP16__), LOWP_HAS(__EXCEPTIONS), LOWP_HAS(LOWP_ALL_BACKENDS),       \
-            LOWP_HAS(LOWP_SANITIZED))
+            LOWP_HAS(LOWP_SANITIZED), LOWP_HAS(LOWP_COMPILED))
 #endif

@@ -217,3 +217,11 @@ inline constexpr detail::callable<detail::cross_entropy_operation<simd::this_thr
     cross_entropy{};
 
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_LOSS(part, T, Label)                                                   \
+  LOWP_COMPILED_CALL(part, compiled_row_call<detail::cross_entropy_rows<false, T, Label>, T, \
+                                             std::tuple<>, compiled_statistic>)
+LOWP_COMPILED_CROSS_ENTROPIES(LOWP_COMPILED_LOSS)
+#undef LOWP_COMPILED_LOSS
+}  // namespace lowp::simd

@@ -262,3 +262,24 @@ namespace lowp {
 inline constexpr detail::callable<detail::rms_norm_operation<simd::this_thread>> rms_norm{};
 inline constexpr detail::callable<detail::layer_norm_operation<simd::this_thread>> layer_norm{};
 }  // namespace lowp
+
+namespace lowp::simd {
+
+template <class T, class... Statistic>
+using compiled_rms_norm = compiled_row_call<detail::rms_norm_rows, T,
+                                            compiled_rows<operand<T, access::read>>, Statistic...>;
+template <class T, class... Statistic>
+using compiled_layer_norm =
+    compiled_row_call<detail::layer_norm_rows, T,
+                      compiled_rows<operand<T, access::read>, operand<T, access::read>>,
+                      Statistic...>;
+
+#define LOWP_COMPILED_NORM(part, T)                                  \
+  LOWP_COMPILED_CALL(part, compiled_rms_norm<T>)                     \
+  LOWP_COMPILED_CALL(part, compiled_rms_norm<T, compiled_statistic>) \
+  LOWP_COMPILED_CALL(part, compiled_layer_norm<T>)                   \
+  LOWP_COMPILED_CALL(part, compiled_layer_norm<T, compiled_statistic, compiled_statistic>)
+LOWP_COMPILED_NORMS(LOWP_COMPILED_NORM)
+#undef LOWP_COMPILED_NORM
+
+}  // namespace lowp::simd

@@ -118,3 +118,11 @@ namespace lowp {
 inline constexpr detail::callable<detail::softmax_operation<simd::this_thread>> softmax{};
 inline constexpr detail::callable<detail::log_softmax_operation<simd::this_thread>> log_softmax{};
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_SOFTMAX(part, T)                                                      \
+  LOWP_COMPILED_CALL(part, compiled_row_call<detail::softmax_rows<detail::plain_score>, T>) \
+  LOWP_COMPILED_CALL(part, compiled_row_call<detail::softmax_rows<detail::plain_score, true>, T>)
+LOWP_COMPILED_SOFTMAXES(LOWP_COMPILED_SOFTMAX)
+#undef LOWP_COMPILED_SOFTMAX
+}  // namespace lowp::simd

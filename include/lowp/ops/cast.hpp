@@ -128,3 +128,12 @@ struct cast_operation : operation<Executor> {
 inline constexpr detail::callable<detail::cast_operation<simd::this_thread>> cast{};
 
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_CAST(part, From, To, R)                            \
+  LOWP_COMPILED_CALL(                                                    \
+      part, compiled_elements<detail::make<detail::identity>, no_report, \
+                              operand<To, access::write, R>, operand<From, access::read>>)
+LOWP_COMPILED_CASTS(LOWP_COMPILED_CAST)
+#undef LOWP_COMPILED_CAST
+}  // namespace lowp::simd

@@ -69,3 +69,12 @@ struct fused_add_operation : operation<Executor> {
 inline constexpr detail::callable<detail::fused_add_operation<simd::this_thread>> fused_add{};
 
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_ADD(part, P, U, R)                                                           \
+  LOWP_COMPILED_CALL(                                                                              \
+      part, compiled_elements<decltype(detail::make_of<detail::scaled_addition>(0.0f)), no_report, \
+                              compiled_slot<P, R>, operand<U, access::read>>)
+LOWP_COMPILED_FUSED_ADDS(LOWP_COMPILED_ADD)
+#undef LOWP_COMPILED_ADD
+}  // namespace lowp::simd

@@ -12,6 +12,7 @@
 
 #include <lowp/base/environment.hpp>
 #include <lowp/base/error_text.hpp>
+#include <lowp/simd/compiled.hpp>
 #include <lowp/simd/dispatch.hpp>
 
 #include <cstddef>
@@ -34,12 +35,23 @@ struct this_thread : detail::throwing {
 /// Alone needs the kernels of a call. It is not inline: `extern template` keeps them out of a unit.
 template <class Backends, class Call>
 void this_thread::operator()(Call const& call) const {
-  auto const enter = Backends::template entries<Call>[Backends::chosen()];
-  if constexpr (requires { call.size.count; })  // after the choice, which may throw
-    if (call.size.count == 0) return;           // otherwise g++ 12 casts to bfloat16 a sixth slower
-  detail::default_environment const environment;
-  enter(call);
+  if constexpr (is_compiled<Call>) {
+    run_compiled(call);
+  } else {
+    auto const enter = Backends::template entries<Call>[Backends::chosen()];
+    if constexpr (requires { call.size.count; })  // after the choice, which may throw
+      if (call.size.count == 0) return;  // otherwise g++ 12 casts to bfloat16 a sixth slower
+    detail::default_environment const environment;
+    enter(call);
+  }
 }
+
+#if defined(LOWP_COMPILING)
+template <class Call>
+void run_compiled(Call const& call) {
+  this_thread{}(call);
+}
+#endif
 
 }  // namespace simd
 

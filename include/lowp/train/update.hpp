@@ -228,3 +228,32 @@ struct update_operation : operation<Executor> {
 namespace lowp {
 inline constexpr detail::callable<detail::update_operation<simd::this_thread>> update{};
 }  // namespace lowp
+
+namespace lowp::simd {
+
+template <class R>
+using compiled_slot_of_float = compiled_slot<float, R>;
+template <class R>
+using compiled_slot_of_bfloat16 = compiled_slot<bfloat16, R>;
+template <class R>
+using compiled_slot_of_kahan =
+    composite<std::index_sequence<0, 1>, detail::kahan_layout<bfloat16, bfloat16>,
+              compiled_slot<bfloat16, R>, compiled_slot<bfloat16, R>>;
+template <class R>
+using compiled_slot_of_master =
+    composite<std::index_sequence<0, 1>, detail::master_layout<float, bfloat16>,
+              compiled_slot<float, R>, operand<bfloat16, access::write, R>>;
+template <class Optimizer, class Report, class P, class G, class R, class... M>
+using compiled_step =
+    compiled_elements<detail::make_step<typename Optimizer::element, Optimizer>, Report, P,
+                      operand<G, access::read>, compiled_slot<M, R>...>;
+
+#define LOWP_COMPILED_STEP(part, optimizer, P, G, R, ...)                                      \
+  LOWP_COMPILED_CALL(part, compiled_step<optimizer, no_report, compiled_slot_of_##P<R>, G,     \
+                                         R __VA_OPT__(, ) __VA_ARGS__>)                        \
+  LOWP_COMPILED_CALL(part, compiled_step<optimizer, update_report, compiled_slot_of_##P<R>, G, \
+                                         R __VA_OPT__(, ) __VA_ARGS__>)
+LOWP_COMPILED_UPDATES(LOWP_COMPILED_STEP)
+#undef LOWP_COMPILED_STEP
+
+}  // namespace lowp::simd
