@@ -105,9 +105,11 @@ class update_amax_lanes {
     gradient_.add(gradient);
     weight_.add(now);
     U const larger = lanes::max(lanes::magnitude(gradient), lanes::magnitude(now));
-    if (!lanes::any(lanes::greater(larger, lanes::broadcast<U>(lanes::binary32_infinity)))) return;
-    nan_gradient_ += lanes::count(lanes::is_nan(gradient));
-    nan_weight_ += lanes::count(lanes::is_nan(now));
+    auto const is_nan = lanes::greater(larger, lanes::broadcast<U>(lanes::binary32_infinity));
+    if (lanes::any(is_nan)) [[unlikely]] {
+      nan_gradient_ += lanes::count(lanes::is_nan(gradient));
+      nan_weight_ += lanes::count(lanes::is_nan(now));
+    }
   }
   LOWP_FN void add_masked(M const& is_element, F const& u, U const& before, U const& after,
                           F const& old, F const& now, M const& overflowed, F const& gradient) {

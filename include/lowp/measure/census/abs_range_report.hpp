@@ -69,11 +69,13 @@ class abs_range_lanes {
 
  private:
   LOWP_FN void add_large(U const& a) {
-    U const zero = lanes::broadcast<U>(0);
+    constexpr std::uint32_t border = borders_of<To>.overflow;
     U number = a;
-    if (lanes::any(unsound_.add(a, borders_of<To>.overflow)))
-      number =
-          lanes::select(lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity)), zero, a);
+    if (lanes::any(lanes::greater(a, lanes::broadcast<U>(border - 1)))) [[unlikely]] {
+      unsound_.add(a, border);
+      auto const is_nan = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity));
+      number = lanes::select(is_nan, lanes::broadcast<U>(0), a);
+    }
     largest_ = lanes::max(largest_, number);
   }
   LOWP_FN static U none() { return lanes::broadcast<U>(lanes::binary32_infinity); }
