@@ -10,16 +10,15 @@ import inputs
 import packages
 
 FOLDER = pathlib.Path(__file__).parents[2] / "quantization" / "vectors"
-EVERY_KIND = range(16)  # of largest magnitudes
 
 
 def tensors_of(line):
-    """Returns the tensors to record: more of them where a block is short."""
+    """Returns the tensors to record: kinds of largest magnitudes where recipes part, more where a block is short."""
     if line.size >= 256:
-        return range(4) if line.size == 256 else (0, 8) if line.size == 1024 else (0, 3)
+        return (0, 1) if line.size == 256 else (0, 8) if line.size == 1024 else (0, 3)
     if line.size == 16:
-        return range(32)
-    return EVERY_KIND if line.elements == "e2m1" else (0, 2, 7, 8, 9, 10, 14, 15)
+        return (1, 4, 7, 8, 9, 11, 13, 14, 15)
+    return (0, 1, 2, 8, 9, 10, 14) if line.elements == "e2m1" else (8, 9, 14)
 
 
 def text_of(codes, elements):
