@@ -65,16 +65,19 @@ struct given_number {
   bool is_double;
   std::uint64_t bits;
 
-  LOWP_HOST_FN given_number(char const* its_name, double x, number_range its_range = not_negative)
+  LOWP_HOST_FN given_number(char const* its_name, double number,
+                            number_range its_range = not_negative)
       : name(its_name),
         range(its_range),
         is_double(true),
-        bits(__builtin_bit_cast(std::uint64_t, x)) {}
-  LOWP_HOST_FN given_number(char const* its_name, float x, number_range its_range = not_negative)
-      : name(its_name), range(its_range), is_double(false), bits(lanes::bits(x)) {}
-  LOWP_HOST_FN given_number(char const* its_name, float_argument const& x, number_range its_range)
-      : given_number(its_name, x.given, its_range) {
-    if (unpack(x.given).nan) *this = given_number(its_name, x.value, its_range);
+        bits(__builtin_bit_cast(std::uint64_t, number)) {}
+  LOWP_HOST_FN given_number(char const* its_name, float number,
+                            number_range its_range = not_negative)
+      : name(its_name), range(its_range), is_double(false), bits(lanes::bits(number)) {}
+  LOWP_HOST_FN given_number(char const* its_name, float_argument const& number,
+                            number_range its_range)
+      : given_number(its_name, number.given, its_range) {
+    if (unpack(number.given).nan) *this = given_number(its_name, number.value, its_range);
   }
 };
 
