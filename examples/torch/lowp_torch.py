@@ -55,7 +55,7 @@ class Report:
     count: int = 0        # parameters
     stalled: int = 0      # an update that is not zero left the parameter as it was
     overflowed: int = 0   # a finite result was too large for the type
-    nonfinite: int = 0    # the update, the old or the new parameter is infinite or NaN
+    nonfinite: int = 0    # the update, a parameter or a stored moment is infinite or NaN
     applied: float = 0.0  # the sum of sign(update) * (new - old)
     requested: float = 0.0  # the sum of |update|
 

@@ -90,9 +90,11 @@ struct report {
   exact_sum moved;    // sum(|new - old|), which the error of `applied` is relative to
   exact_sum wanted;   // sum(|u|)
 
-  // Stores `w` over `old_code`, counts the element, and returns the new code.
+  // Stores `w` over `old_code`, counts the element, and returns the new code. The element's moments
+  // may be stored as what is not finite.
   constexpr std::uint32_t store(facts const& f, std::uint32_t u, std::uint32_t w,
-                                std::uint32_t old_code, mode m, policy p, std::uint32_t r = 0) {
+                                std::uint32_t old_code, mode m, policy p, std::uint32_t r = 0,
+                                bool has_finite_moments = true) {
     bool too_large = false;
     std::uint32_t const new_code = encode(f, from_float_bits(w), m, p, r, &too_large);
     ++count;
@@ -105,7 +107,7 @@ struct report {
     };
     std::uint32_t const change =
         f32_sub(decode_to_float_bits(f, new_code), decode_to_float_bits(f, old_code));
-    if (infinite_or_nan(update) || infinite_or_nan(decode(f, old_code)) ||
+    if (!has_finite_moments || infinite_or_nan(update) || infinite_or_nan(decode(f, old_code)) ||
         infinite_or_nan(decode(f, new_code)) || infinite_or_nan(from_float_bits(change))) {
       ++nonfinite;
       return new_code;

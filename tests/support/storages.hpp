@@ -125,7 +125,7 @@ struct stored_tensor {
 
   // Stores w, for which u was the update, and counts.
   void store(std::size_t i, std::uint32_t u, std::uint32_t w, slot_mode const& m,
-             maybe_policy const& policy, oracle::report& report) {
+             maybe_policy const& policy, oracle::report& report, bool has_finite_moments = true) {
     std::uint32_t const before = value(i);
     auto const kept =
         Kind::model.store(w, {m.mode, policy_for(Kind::policy_format, policy), m.random(i, 0)});
@@ -135,7 +135,7 @@ struct stored_tensor {
     if constexpr (requires { Kind::model.next_value(codes(i)); })
       after = Kind::model.next_value(codes(i));
     report.store(oracle::binary32, u, after, before, oracle::mode::nearest_even,
-                 oracle::policy::infinity);
+                 oracle::policy::infinity, 0, has_finite_moments);
     report.overflowed += kept.overflowed ? 1 : 0;
   }
 };
@@ -149,9 +149,10 @@ oracle::report oracle_update(stored_tensor<Kind>& p, tensor const& g, tensor& m,
   oracle::report report;
   for (std::size_t i = 0; i < g.size(); ++i) {
     auto const to = oracle::adamw(p.value(i), g.value(i), m.value(i), v.value(i), scalars);
-    p.store(i, to.u, to.w, modes.param.at(step), policy, report);
     store(m, i, to.m, modes.first.at(step), 1, policy);
     store(v, i, to.v, modes.second.at(step), 2, policy);
+    p.store(i, to.u, to.w, modes.param.at(step), policy, report,
+            is_finite(m, i) && is_finite(v, i));
   }
   return report;
 }

@@ -456,6 +456,17 @@ TEST(overflow_watch, names_updates_that_overflow_and_tensors_that_stand_still) {
   EXPECT_EQ(alarm.trouble, watch_trouble::nan);
   EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): update: 1 of 4 not finite");
 
+  // A second moment overflows, and nothing else.
+  std::vector<float> p(4, 1), m(4);
+  std::vector<float> const g{1e4f, 1, 1, 1};
+  std::vector<float16> v(4);
+  lowp::update_report lost;
+  lowp::update(p, g, m, v, lowp::adamw{}, 1, lost);
+  watch.step(4);
+  alarm = alarm_of([&] { watch.update(norm, lost); });
+  EXPECT_EQ(alarm.trouble, watch_trouble::nan);
+  EXPECT_EQ(alarm.text.substr(alarm.text.find("): ")), "): update: 1 of 4 not finite");
+
   // Nothing of what is asked for arrives.
   lowp::stall_watch stalls({.evidence = 0});
   std::size_t const number = stalls.add("norm.weight", 0x1p-7);

@@ -173,6 +173,37 @@ TEST(stall_watch, of_nothing_asked) {
 }
 
 // A rate without a finite reciprocal says nothing, and later steps are seen as ever.
+// One gradient makes one second moment infinite. Its weight stands still, the others move.
+TEST(stall_watch, names_a_tensor_with_a_moment_that_is_not_finite) {
+  std::vector<bfloat16> p(64, bfloat16(1));
+  std::vector<bfloat16> m(64);
+  std::vector<bfloat16> v(64);
+  std::vector<float> g(64, 0.1f);
+  lowp::stall_watch watch;
+  std::size_t const number = watch.add("mlp.weight", p);
+  std::uint64_t named = 0;
+  for (std::uint64_t step = 1; step <= 60; ++step) {
+    g[5] = step == 20 ? 1e21f : step == 3 ? std::numeric_limits<float>::infinity() : 0.1f;
+    lowp::update_report report;
+    if (step == 3) {  // a step that a scaler would skip is no lasting trouble
+      report.count = 64;
+      report.nonfinite = 1;
+    } else {
+      lowp::update(p, g, m, v, lowp::adamw{.lr = 0.01, .weight_decay = 0}, step,
+                   lowp::stochastic{.seed = 1}, report);
+    }
+    auto const alarm = watch.observe(number, step, 0.01, report);
+    if (!alarm) continue;
+    EXPECT_EQ(named, 0U);
+    named = step;
+    EXPECT_EQ(
+        alarm->text(),
+        "mlp.weight is frozen at step 29: 1 elements are not finite, in the weight, the update "
+        "or a stored moment, for 10 steps");
+  }
+  EXPECT_EQ(named, 29U);
+}
+
 TEST(stall_watch, forgets_a_rate_next_to_zero) {
   training norm{ones(512)};
   lowp::stall_watch watch;

@@ -56,6 +56,8 @@ class accessor {
       requires(float x) { Hardware::decode(tag{}, std::uint32_t{}, x, x); };
 
  public:
+  /// True if each magnitude below 2 is stored as a finite value.
+  static constexpr bool keeps_small = detail::holds_small<T>;
   /// True if an instruction encodes.
   static constexpr bool encodes = encodes_to_nearest || encodes_randomly;
 
@@ -197,6 +199,15 @@ class accessor {
   LOWP_FN std::uint32_t in_range(float x, std::uint32_t random) const {
     return detail::encode_in_range<T::descriptor>(lanes::bits(x), random,
                                                   mode_of(operand_.rounding));
+  }
+  // Return the code to which an element was encoded, its value, and false if all are finite.
+  LOWP_FN std::uint32_t written_code(int k) const { return after_.code(k); }
+  LOWP_FN float written(int k) const { return decoded(written_code(k)); }
+  LOWP_FN bool may_be_nonfinite() const {
+    if constexpr (is_packed)
+      return true;
+    else
+      return after_.may_be_nonfinite();
   }
   LOWP_FN void clear() { after_ = {}; }
   /// Sets a code as it is, at an element that is still zero.

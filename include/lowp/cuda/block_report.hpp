@@ -27,6 +27,9 @@ class update_of_thread : public detail::update_counts<float> {
                    float old, float now, bool overflowed) {
     terms_[k] = count_masked(is_element, u, before, after, old, now, overflowed);
   }
+  LOWP_FN void make_nonfinite(int k) {
+    terms_[k].requested = lanes::from_bits<float>(lanes::binary32_infinity);
+  }
   /// Sums the terms of a warp's chunks. All of its threads call this.
   template <class Thread>
   LOWP_FN void fold(Thread const& thread) {

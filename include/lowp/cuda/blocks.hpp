@@ -56,6 +56,8 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
       };
 
  public:
+  static constexpr bool keeps_small = false;  // the block's other threads may have a large one
+
   LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
       : codes_(s.codes, data, number), operand_(s), scales_(static_cast<unsigned char*>(data[1])) {}
 
@@ -147,12 +149,22 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     of_square_ = together.max_of_square(together.max_of_block(largest));
   }
 
+  // Return the value to which an element was encoded, and false if all of them are finite.
+  LOWP_FN float written(int k) const {
+    if constexpr (has_own_codes)
+      return operand_.rule.decode_code(codes_.written_code(k), written_scale());
+    else
+      return operand_.rule.decode(codes_.written(k), written_scale());
+  }
+  LOWP_FN bool may_be_nonfinite() const { return !operand_.rule.stores_finite(written_scale()); }
+
   template <int Width, class Thread>
   LOWP_FN void store(Thread const& thread, chunk_place first, int count) const {
     if constexpr (Codes::is_written) codes_.template store<Width>(thread, first, count);
   }
 
  private:
+  LOWP_FN scale_type written_scale() const { return __builtin_bit_cast(scale_type, scale_[0]); }
   LOWP_FN unsigned char* scale_at(chunk_place const& first) const {
     return scales_ + (first.of_first_pass / Block + first.further / Block) * sizeof(word);
   }
@@ -189,6 +201,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
           return operand_.rule.scales(lanes::from_bits<float>(largest[i]), 0);
       }();
       if (stores) thread.write(scale_at(first_of(pass)), static_cast<word>(next.code));
+      if constexpr (Codes::is_read) scale_[begin + i] = static_cast<word>(next.code);
       factor_[begin + i] = next.factor;
     }
     together.template spread<finders / 2, Rows>(factor_);

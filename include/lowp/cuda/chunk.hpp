@@ -2,7 +2,7 @@
 // The unit that a GPU thread moves: the codes of eight successive elements.
 #pragma once
 
-#include <lowp/format/basic_float.hpp>
+#include <lowp/format/nonfinite_codes.hpp>
 #include <lowp/simd/operand.hpp>
 
 #include <cstdint>
@@ -157,6 +157,14 @@ class chunk {
     for (std::uint32_t const word : bytes_.word)
       seen |= (word & (sign - 1) * ones) + (sign - Least) * ones;
     return (seen & sign * ones) != 0;
+  }
+
+  /// Returns false if all codes are finite values.
+  LOWP_FN bool may_be_nonfinite() const {
+    std::uint32_t found = 0;
+    LOWP_UNROLL_ON_GPU
+    for (std::uint32_t const word : bytes_.word) found |= detail::nonfinite_codes<T>(word);
+    return found != 0;
   }
 
   template <int Width>

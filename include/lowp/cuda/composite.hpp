@@ -45,6 +45,8 @@ class accessor<composite_kernel_operand<std::index_sequence<K...>, Layout, Part.
   static constexpr std::size_t rounded = Layout::rounded;
 
  public:
+  static constexpr bool keeps_small = requires { requires Layout::holds_small; };
+
   LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
       : part<K>{{s.indexed<K, Part>::value, data + K, number}}..., operand_(s) {}
 
@@ -84,6 +86,15 @@ class accessor<composite_kernel_operand<std::index_sequence<K...>, Layout, Part.
         codes);
     (part<K>::value.set_code(k, codes[K]), ...);
     return {lanes::bits(detail::written_value<float>(operand_.codec, codes)), overflowed};
+  }
+  LOWP_FN float written(int k) const {
+    std::uint32_t const codes[] = {part<K>::value.written_code(k)...};
+    return detail::written_value<float>(operand_.codec, codes);
+  }
+  LOWP_FN bool may_be_nonfinite() const {
+    if constexpr (requires { operand_.codec.is_finite_with_code(); })
+      if (operand_.codec.is_finite_with_code()) return part<0>::value.may_be_nonfinite();
+    return true;
   }
 
  private:

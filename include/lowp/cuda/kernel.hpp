@@ -226,8 +226,16 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
       if constexpr (sees_moments)
         (count_moment<static_cast<int>(J) - 1>(pass, at, count, x[J + 1], other), ...);
     }
-    if constexpr (is_reported<Report>) report_.end_chunk(count);
+    constexpr bool has_moments = sums_by_warps && sizeof...(J) > 1;
+    if constexpr (is_reported<Report> && !has_moments) report_.end_chunk(count);
     (other.encode(thread_, x[J + 1], at, count, of_tensor()), ...);
+    if constexpr (has_moments) {
+      std::uint32_t seen = 0;
+      ((seen |= J == 0 ? 0 : bits_of(x[J + 1])), ...);
+      bool const are_small = (seen & lanes::bits(2.0f)) == 0;  // infinity and NaN are not
+      (mark_moment<J>(are_small, count, other), ...);
+      report_.end_chunk(count);
+    }
     at_width([&](auto width) {
       p.template store<width>(thread_, at, count);
       (other.template store<width>(thread_, at, count), ...);
@@ -240,6 +248,25 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
       body(std::integral_constant<int, Width>{});
     else
       with_width(width_, body);
+  }
+
+  /// Returns the bits that any element has set.
+  LOWP_FN static std::uint32_t bits_of(float const (&x)[chunk_size]) {
+    std::uint32_t seen = 0;
+    LOWP_UNROLL_ON_GPU
+    for (float const each : x) seen |= lanes::bits(each);
+    return seen;
+  }
+  /// Makes terms infinite whose elements have a moment that is not finite, as it was encoded.
+  template <std::size_t Number, class Accessor>
+  LOWP_FN void mark_moment(bool are_small, int count, Accessor const& moment) {
+    if constexpr (Number > 0) {  // 0 is the gradient
+      if (are_small && Accessor::keeps_small) return;
+      if (!moment.may_be_nonfinite()) return;
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        if (k < count && !lanes::is_finite(moment.written(k))) report_.counted.make_nonfinite(k);
+    }
   }
 
   template <int Moment, class Accessor>

@@ -30,7 +30,8 @@ struct amax {
 
 /// The largest magnitudes that an update has seen. `update`, `fused_add` and `tree_add` take it in
 /// place of an update_report, at a small part of the cost. A gradient that is not finite makes its
-/// stored weight not finite, unless the overflow policy saturates. All zero bytes are an empty
+/// stored weight not finite, unless the overflow policy saturates. Moments are not seen: a finite
+/// gradient whose square overflows shows in an update_report alone. All zero bytes are an empty
 /// report.
 struct update_amax {
   amax gradient;                   ///< as given

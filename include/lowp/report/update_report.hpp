@@ -59,9 +59,12 @@ struct update_report {
   std::uint64_t count = 0;       ///< elements seen
   std::uint64_t stalled = 0;     ///< u is not zero and the stored code did not change
   std::uint64_t overflowed = 0;  ///< a finite result rounded to beyond the largest finite value
-  std::uint64_t nonfinite = 0;   ///< u, old, new or new - old is infinite or NaN; in no sum below
-  exact_sum applied;             ///< the sum of sign(u) * (new - old)
-  exact_sum requested;           ///< the sum of |u|
+  /// Elements in no sum below: u, old, new, new - old or a moment, as stored, is infinite or NaN.
+  /// An infinite second moment stops its weight for good. One that becomes 0 is finite and makes
+  /// steps too long: moment_report counts its lost changes.
+  std::uint64_t nonfinite = 0;
+  exact_sum applied;    ///< the sum of sign(u) * (new - old)
+  exact_sum requested;  ///< the sum of |u|
 
   /// Returns the part of the requested updates that was applied: 1 is faithful, 0 is frozen.
   /// Returns 1 if nothing was requested.

@@ -115,7 +115,10 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
         (accessors.end(first, valid, accessors...), ...);
       else
         (accessors.end(first, valid), ...);
-      if constexpr (is_reported) totals.end_batch();
+      if constexpr (requires { totals.end_batch(first, true, operands); })
+        totals.end_batch(first + valid, first + valid == size.count, operands);
+      else if constexpr (is_reported)
+        totals.end_batch();
     }
     (accessors.finish(), ...);
     if constexpr (requires { totals.finish(size.count); })
@@ -144,6 +147,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
                           now.overflowed, value[1]);
       else
         totals.add(u, before, now.code, old, after, now.overflowed, value[1]);
+      if constexpr (requires { totals.see_moments(); })
+        see_moments(std::make_index_sequence<sizeof...(K) - 2>{}, totals, value + 2);
     } else if constexpr (requires { requires Totals::sees_moments; }) {
       function(value[K]...);
       store_moments<Isa>(k, left, totals, value, p, others...);
@@ -162,6 +167,12 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
         totals.add(observed);
       }
     }
+  }
+
+  template <std::size_t... Moment>
+  LOWP_HOST_FN static void see_moments(std::index_sequence<Moment...>, auto& totals,
+                                       [[maybe_unused]] auto const* moments) {
+    totals.see_moments(moments[Moment]...);
   }
 
   template <class Isa, class Totals, class F, std::size_t N, class... Accessor>

@@ -26,6 +26,9 @@ struct companded_rule {
   static constexpr std::uint32_t most = IsSigned ? 127 : 255;
 
   LOWP_HOST_FN companded_rule after(std::size_t) const { return *this; }
+  LOWP_FN static bool stores_finite(float16 scale) {
+    return (scale.bits() & 0x7fff) < float16::descriptor.infinity_code();
+  }
   /// The elements are divided by the largest of them, before that is rounded to the stored scale. A
   /// second moment is stored as its square root.
   template <class F>

@@ -22,6 +22,7 @@ struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
 
   static constexpr int rounded = 1;
   static constexpr int working = 0;
+  static constexpr bool holds_small = detail::holds_small<H>;
 
   template <class U>
   class codec {

@@ -117,6 +117,7 @@ struct dynamic_rule {
   static constexpr std::uint32_t zero = dynamic_values<IsSigned>::zero;
 
   LOWP_HOST_FN dynamic_rule after(std::size_t) const { return *this; }
+  LOWP_FN static bool stores_finite(float absmax) { return lanes::is_finite(absmax); }
   template <class F>
   LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t) const {
     using namespace lanes;

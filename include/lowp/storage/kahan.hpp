@@ -14,6 +14,7 @@ template <narrow P, narrow C>
 struct kahan_layout : layout_of_parts<P, C> {
   static constexpr int rounded = 1;
   static constexpr int working = 0;
+  static constexpr bool holds_small = detail::holds_small<P>;
 
   template <class U>
   class codec {

@@ -11,11 +11,14 @@
 //         encode(value, random, rounding, codes)      -> the mask of overflow
 //         decode_new<F>(codes)                        -> the value of codes just written,
 //                                                        if `decode` would give another one
+//         is_finite_with_code()    optional, for one part: true if a new value is finite as its
+//                                  code is
+//     holds_small                  optional: true if no magnitude below 2 overflows
 //
 // U are words in lanes and F the matching reals, so that one text serves packs and GPU threads.
 #pragma once
 
-#include <lowp/format/basic_float.hpp>
+#include <lowp/format/nonfinite_codes.hpp>
 
 #include <concepts>
 #include <cstddef>

@@ -17,6 +17,7 @@ struct master_layout : layout_of_parts<W, C> {
   static constexpr bool rounds_copy = std::same_as<W, float>;
   static constexpr int rounded = rounds_copy ? 1 : 0;
   static constexpr int working = 1;
+  static constexpr bool holds_small = detail::holds_small<W>;
   using policy_type = C;
 
   template <class U>

@@ -126,6 +126,7 @@ struct block_scale_of {
 ///     encode(F x, F factor, U random, rounding, results) -> encoded, in lanes of elements
 ///     decode(F x, scale_type)
 ///     after(blocks)
+///     stores_finite(scale)   of moments: true if all values of such a block are finite
 template <class T>
 struct power_of_two_rule {
   using scale_type = float8_e8m0fnu;
@@ -134,6 +135,10 @@ struct power_of_two_rule {
   scale_rule rule = scale_rule::rceil;
 
   LOWP_HOST_FN power_of_two_rule after(std::size_t) const { return *this; }
+  /// A code times a large scale may be 2^128.
+  LOWP_FN static bool stores_finite(scale_type scale) {
+    return scale.bits() <= 254 - T::descriptor.max_exponent();
+  }
   template <class F>
   LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t) const {
     auto const code = block_scale<T>(lanes::bits(amax), rule);

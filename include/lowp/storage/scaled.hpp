@@ -32,6 +32,11 @@ struct scaled_layout : layout_of_parts<T> {
     LOWP_FN F decode_new(U const (&codes)[1]) const {
       return decoded<F>(codes, layout_.next_inverse);
     }
+    /// A code times its inverse may be 2^128.
+    LOWP_FN bool is_finite_with_code() const {
+      constexpr int most = 254 - T::descriptor.max_exponent();
+      return static_cast<int>(lanes::bits(layout_.next_inverse) >> 23) <= most;
+    }
     template <class F, class R>
     LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[1]) const {
       auto const result =

@@ -33,6 +33,7 @@ struct split_layout : layout_of_parts<H, carrier_of<L>> {
   static constexpr bool keeps_all_bits = wide.significand_bits == 23;
 
   static constexpr int working = 0;
+  static constexpr bool holds_small = detail::holds_small<H>;
 
   template <class U>
   class codec {

@@ -155,6 +155,10 @@ using call_of_update =
 /// Shampoo: p becomes p * (1 - lr * weight_decay) - lr * o. The step is computed in float from the
 /// stored values, and each slot is rounded once.
 ///
+/// With beta2 = 0.999, a second moment in float16 stays 0 while gradients are below 5e-3. In
+/// float8_e4m3fn that is 0.9. Steps are then too long, and only a moment_report shows it. A second
+/// moment that overflows stops its weight, and counts in `nonfinite` of an update_report.
+///
 /// @param p, g      n elements each: parameters, gradients; momentum, m and v likewise. Only g may
 ///                  be float8_e8m0fnu, which has neither zero nor a sign
 /// @param step      counts from 1

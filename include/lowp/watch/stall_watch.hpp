@@ -31,7 +31,9 @@ namespace lowp {
 
 /// The conditions under which a tensor is frozen. Less than `least_applied` of the updates that
 /// recent steps requested was applied. And these requests amount to `evidence` times the largest
-/// gap between weights. Each step counts in units of its learning rate.
+/// gap between weights. Each step counts in units of its learning rate. A tensor is frozen, too, if
+/// each of the last `least_steps` steps had an element that is not finite: an infinite second
+/// moment stops its weight for good.
 ///
 /// The second condition keeps stochastic rounding from false alarms. There the sum of all updates,
 /// in gaps, is the expected number E of moves, which are independent. Fewer than s E happen with a
@@ -54,6 +56,8 @@ struct watched_tensor {
   double applied = 0, requested = 0;  ///< recent sums of those of update_report, over the rate
   double stalled = 0, count = 0;      ///< recent elements that did not move as requested, and all
   double heaviest = 0;                ///< largest weight, 1 / rate, of a recent step in these
+  std::uint64_t nonfinite = 0;        ///< elements of the latest step that were not finite
+  std::uint64_t nonfinite_steps = 0;  ///< latest steps with such elements
   bool is_frozen = false;
   std::uint64_t since = 0;  ///< number of observed steps at the last change of is_frozen
 
@@ -94,6 +98,10 @@ struct stall_alarm {
   [[nodiscard]] std::string verdict() const {
     using detail::percent_of, detail::text_of;
     auto const number = [](double x) { return text_of(convert<float>(x)); };
+    if (state.nonfinite != 0)
+      return "frozen at step " + std::to_string(step) + ": " + std::to_string(state.nonfinite) +
+             " elements are not finite, in the weight, the update or a stored moment, for " +
+             std::to_string(state.nonfinite_steps) + " steps";
     return "frozen at step " + std::to_string(step) + ": " + percent_of(state.applied_ratio()) +
            " of recent updates was applied, " + percent_of(state.stalled_share()) +
            " of elements stalled, nothing changed for " + std::to_string(state.silent) +
@@ -230,6 +238,8 @@ class stall_watch {
     double const kept = 1 - 1 / policy_.window;
     double const applied = report.applied.value(), requested = report.requested.value();
     ++t.steps;
+    t.nonfinite = report.nonfinite;
+    t.nonfinite_steps = report.nonfinite == 0 ? 0 : t.nonfinite_steps + 1;
     t.silent = requested > 0 && detail::is_equal(applied, 0.0) ? t.silent + 1 : 0;
     // No update of floats is left at a smaller rate, and a quotient could be infinite for ever.
     if (!(lr > 0x1p-300)) return;
@@ -239,13 +249,17 @@ class stall_watch {
     t.stalled = kept * t.stalled + static_cast<double>(report.stalled);
     t.count = kept * t.count + static_cast<double>(report.count - report.nonfinite);
   }
+  bool stays_nonfinite(watched_tensor const& t) const {
+    return t.nonfinite != 0 && t.nonfinite_steps >= policy_.least_steps;
+  }
   /// Returns true if the evidence suffices for a verdict.
   bool is_known(watched_tensor const& t) const {
-    return t.steps - t.since >= policy_.least_steps && t.requested > 0 &&
-           t.requested >= policy_.evidence * t.largest_gap * t.heaviest;
+    bool const is_enough =
+        t.requested > 0 && t.requested >= policy_.evidence * t.largest_gap * t.heaviest;
+    return t.steps - t.since >= policy_.least_steps && (is_enough || stays_nonfinite(t));
   }
   bool is_frozen(watched_tensor const& t) const {
-    return t.applied < policy_.least_applied * t.requested;
+    return stays_nonfinite(t) || t.applied < policy_.least_applied * t.requested;
   }
 
   stall_policy policy_;

@@ -167,9 +167,13 @@ inline void store(tensor& t, std::size_t i, std::uint32_t value, slot_mode const
                               policy_for(t.format, policy), m.random(i, draw));
 }
 inline void store(tensor& t, std::size_t i, oracle::element const& to, slot_mode const& m,
-                  maybe_policy const& policy, oracle::report& report) {
+                  maybe_policy const& policy, oracle::report& report,
+                  bool has_finite_moments = true) {
   t.codes[i] = report.store(t.format, to.u, to.w, t.codes[i], m.mode, policy_for(t.format, policy),
-                            m.random(i, 0));
+                            m.random(i, 0), has_finite_moments);
+}
+inline bool is_finite(tensor const& t, std::size_t i) {
+  return (t.value(i) & 0x7fffffffU) < 0x7f800000U;
 }
 
 inline oracle::report oracle_fused_add(tensor& p, float alpha, tensor const& u, slot_mode const& m,
@@ -188,9 +192,9 @@ inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, tenso
   oracle::report report;
   for (std::size_t i = 0; i < p.size(); ++i) {
     auto const to = oracle::adamw(p.value(i), g.value(i), m.value(i), v.value(i), scalars);
-    store(p, i, to, modes.param.at(step), policy, report);
     store(m, i, to.m, modes.first.at(step), 1, policy);
     store(v, i, to.v, modes.second.at(step), 2, policy);
+    store(p, i, to, modes.param.at(step), policy, report, is_finite(m, i) && is_finite(v, i));
   }
   return report;
 }
@@ -203,8 +207,8 @@ inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, lowp:
   oracle::report report;
   for (std::size_t i = 0; i < p.size(); ++i) {
     auto const to = oracle::lion(p.value(i), g.value(i), m.value(i), scalars);
-    store(p, i, to, modes.param.at(step), policy, report);
     store(m, i, to.m, modes.first.at(step), 1, policy);
+    store(p, i, to, modes.param.at(step), policy, report, is_finite(m, i));
   }
   return report;
 }
@@ -219,8 +223,8 @@ inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, lowp:
   for (std::size_t i = 0; i < p.size(); ++i) {
     std::uint32_t const buffer = scalars.has_momentum ? m.value(i) : 0;
     auto const to = oracle::sgd(p.value(i), g.value(i), buffer, scalars);
-    store(p, i, to, modes.param.at(step), policy, report);
     if (scalars.has_momentum) store(m, i, to.m, modes.first.at(step), 1, policy);
+    store(p, i, to, modes.param.at(step), policy, report, !scalars.has_momentum || is_finite(m, i));
   }
   return report;
 }
