@@ -342,8 +342,8 @@ What bounds the rows that are not reached:
 ## Compile time
 
 `python3 bench/report/compile_time.py` compiles one unit for each row, five times in turn. It counts processor
-time, user and system, and takes the least. A budget is a multiple of the standard headers' time in the same
-run; a test holds it.
+time, user and system, and takes the least. Budgets are in empty units of the same
+run, those of sanitizers in units without them. A test holds one where *asked*, our own goal, is not reached.
 
 {compile_time}
 
