@@ -32,7 +32,7 @@ struct this_thread : detail::throwing {
   }
 };
 
-/// Alone needs the kernels of a call. It is not inline: `extern template` keeps them out of a unit.
+/// Names all kernels of a call. It is not inline: `extern template` keeps them out of a unit.
 template <class Backends, class Call>
 void this_thread::operator()(Call const& call) const {
   if constexpr (is_compiled<Call>) {
