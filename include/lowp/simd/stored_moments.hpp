@@ -124,7 +124,7 @@ inline namespace LOWP_UNIT {
 template <class Moment>
 LOWP_COLD void mark_nonfinite(Moment const& moment, std::size_t first, std::size_t count,
                               float* terms) {
-  stored_values<Moment> const stored(moment);
+  stored_values<Moment> const stored{moment};
   if (!stored.may_be_nonfinite(first, count)) return;
   for (std::size_t i = 0; i < count; ++i)
     if (!lanes::is_finite(stored(first + i)))
