@@ -44,7 +44,7 @@ using combinations = some_or_all<
         slots<lowp::float8_e4m3, lowp::float8_e8m0fnu, lowp::float4_e2m1fn, lowp::bfloat16>>,
     every_combination>;
 
-constexpr double max = std::numeric_limits<double>::max();
+constexpr double max = std::numeric_limits<float>::max();
 constexpr double tiny = std::numeric_limits<double>::denorm_min();
 constexpr std::array settings{
     lowp::adamw{},
@@ -53,10 +53,10 @@ constexpr std::array settings{
     lowp::adamw{.lr = 0.3, .beta1 = 0, .beta2 = 0, .eps = 0},
     lowp::adamw{.lr = 0, .weight_decay = 3},
     lowp::adamw{.eps = 0, .weight_decay = -0.0},
-    lowp::adamw{.lr = 1e38, .weight_decay = 1e-38},
+    lowp::adamw{.lr = 1e37, .weight_decay = 1e-38},
     lowp::adamw{.lr = tiny, .eps = tiny, .weight_decay = tiny},
-    lowp::adamw{.lr = max, .eps = max, .weight_decay = max},
-    lowp::adamw{.beta1 = 1 - 0x1p-53, .beta2 = 1 - 0x1p-53},  // 1 once rounded to float
+    lowp::adamw{.lr = 1e37, .eps = max, .weight_decay = 30},
+    lowp::adamw{.beta1 = 1 - 0x1p-24, .beta2 = 1 - 0x1p-24},  // the largest floats below 1
     lowp::adamw{.lr = 1e-40, .beta1 = 1e-45, .beta2 = 1e-39, .eps = 1e-41, .weight_decay = 1e-3}};
 
 template <class Slots, class Rounding>

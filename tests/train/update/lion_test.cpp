@@ -17,7 +17,7 @@ namespace {
 
 using namespace lowp_test;
 
-constexpr double max = std::numeric_limits<double>::max();
+constexpr double max = std::numeric_limits<float>::max();
 constexpr double tiny = std::numeric_limits<double>::denorm_min();
 constexpr std::array settings{
     lowp::lion{},
@@ -25,9 +25,10 @@ constexpr std::array settings{
     lowp::lion{.lr = 0.3, .beta1 = 0, .beta2 = 0, .weight_decay = 3},
     lowp::lion{.lr = 0, .beta1 = 0.25, .beta2 = 0.5, .weight_decay = 3},
     lowp::lion{.lr = 1e38, .weight_decay = 1e-38},
-    lowp::lion{.lr = max, .weight_decay = max},
+    lowp::lion{.lr = max, .weight_decay = 1},
+    lowp::lion{.lr = 1, .weight_decay = max},
     lowp::lion{.lr = tiny, .beta1 = tiny, .beta2 = tiny, .weight_decay = tiny},
-    lowp::lion{.beta1 = 1 - 0x1p-53, .beta2 = 1 - 0x1p-53, .weight_decay = -0.0},
+    lowp::lion{.beta1 = 1 - 0x1p-24, .beta2 = 1 - 0x1p-24, .weight_decay = -0.0},
     lowp::lion{.lr = 1e-40, .beta1 = 0.5, .beta2 = 1e-45, .weight_decay = 1e-3}};
 
 template <class P, class G, class M>

@@ -36,7 +36,7 @@ using combinations = first_or_all<
                       slots<lowp::float6_e3m2fn, lowp::float8_e8m0fnu, lowp::float6_e2m3fn>,
                       slots<lowp::float8_e4m3b11fnuz, lowp::float8_e4m3fn, lowp::float8_e4m3fnuz>>>;
 
-constexpr double max = std::numeric_limits<double>::max();
+constexpr double max = std::numeric_limits<float>::max();
 constexpr double tiny = std::numeric_limits<double>::denorm_min();
 constexpr std::array settings{
     lowp::sgd{.lr = 0.1}, lowp::sgd{.lr = 0.01, .momentum = 0.9},
