@@ -241,8 +241,8 @@ class _Optimizer(torch.optim.Optimizer):
         state_dtype  torch.float32, torch.bfloat16, torch.uint8: the codes of bitsandbytes'
                      blockwise optimizers, or "companded": those of FlashOptim; for all moments
         min_8bit_size  moments of smaller parameters are float32 if state_dtype is torch.uint8
-        rounding     "stochastic": Philox's bits; "stochastic_fast": pairwise independent ones, for a
-                     fraction of the work; or "nearest"
+        rounding     "stochastic": Philox's bits; "stochastic_fast": others, any three independent,
+                     for a fraction of the work; or "nearest"
         seed         of the random bits. They also depend on the parameter's index, its step and the
                      element's place in memory. state_dict() is all that a run needs to resume
         maximize     steps along the gradient, not against it

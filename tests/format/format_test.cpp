@@ -37,7 +37,7 @@ TYPED_TEST(format, is_as_published) {
   EXPECT_EQ(F.significand_bits, f.significand_bits);
   EXPECT_EQ(F.bias, f.bias);
   EXPECT_EQ(F.has_sign, f.is_signed);
-  EXPECT_EQ(F.codes, specials_of(f));
+  EXPECT_EQ(F.special_values, specials_of(f));
 }
 
 TYPED_TEST(format, derives_the_other_facts) {

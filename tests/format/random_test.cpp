@@ -114,7 +114,7 @@ class keyed_draws : public testing::Test {
 
   static std::uint32_t draw(key const& k, std::uint32_t place) {
     std::uint32_t const block[] = {k[0], k[1], k[2], k[3]};
-    return lowp::detail::keyed_draws(lowp::detail::keyed_product(block, place), 0);
+    return lowp::detail::draws_of_products(lowp::detail::keyed_product(block, place), 0);
   }
   // Every word of a key in turn is the only one, except for the last, which is in every sum.
   static key only(unsigned word, std::uint32_t value) {

@@ -254,8 +254,8 @@ FAULTS = [
     ("io/safetensors/writer.hpp", "t->begin != t->end", "false", "io/safetensors"),
     ("io/safetensors/writer.hpp", "t.begin += bytes.size();", "", "io/safetensors"),
     # Around the recipes: kernels of tiles, the Hadamard transform, products of blocks, tiles of scales.
-    ("cuda/block_threads.hpp", "i < first + Square && i < thread.threads()", "i < first + of_warp", "quantization/recipes"),
-    ("cuda/block_threads.hpp", "x[2 * i + 1] = is_upper ? own : other;", "x[2 * i + 1] = own;", "quantization/recipes"),
+    ("cuda/scale_group.hpp", "i < first + Square && i < thread.threads()", "i < first + of_warp", "quantization/recipes"),
+    ("cuda/scale_group.hpp", "x[2 * i + 1] = is_upper ? own : other;", "x[2 * i + 1] = own;", "quantization/recipes"),
     ("cuda/blocks.hpp", "place < finders && is_present(pass)", "is_present(pass)", "quantization/recipes"),
     ("cuda/kernel.hpp", "P::block_of(at(pass)) < end", "at(pass) < end", "cuda/blocks"),
     ("quantization/hadamard.hpp", "x[i + apart] = lanes::sub(a, b);", "x[i + apart] = lanes::sub(b, a);", "quantization/blocks"),

@@ -95,7 +95,7 @@ class accessor {
   LOWP_FN void decode(auto const&, int pass, float (&x)[chunk_size]) const {
     chunk_type const& codes = before_[pass];
     if constexpr (decodes) {
-      constexpr std::uint32_t least_nan = T::descriptor.codes == specials::ieee
+      constexpr std::uint32_t least_nan = T::descriptor.special_values == specials::ieee
                                               ? T::descriptor.infinity_code() + 1
                                               : T::descriptor.nan_code();
       if (!codes.template has_magnitude<least_nan>()) {

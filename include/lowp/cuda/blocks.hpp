@@ -4,7 +4,7 @@
 #pragma once
 
 #include <lowp/cuda/accessor.hpp>
-#include <lowp/cuda/block_threads.hpp>
+#include <lowp/cuda/scale_group.hpp>
 #include <lowp/storage/scale.hpp>
 
 #include <cstddef>
@@ -31,10 +31,10 @@ struct blocked_kernel_operand {
 /// whole number of blocks.
 template <int Block, class Codes, class Rule, bool IsComputed, class Hardware, int Rows>
 class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware, Rows> {
-  using slot_type = blocked_kernel_operand<Block, Codes, Rule>;
+  using operand_type = blocked_kernel_operand<Block, Codes, Rule>;
   using scale_type = typename Rule::scale_type;
   using word = typename piece<sizeof(scale_type)>::word_type;
-  static constexpr bool has_tiles = slot_type::has_tiles;
+  static constexpr bool has_tiles = operand_type::has_tiles;
   // Codes that are no numbers of their type.
   static constexpr bool has_own_codes =
       requires(Rule rule, scale_type scale) { rule.decode_code(std::uint32_t{}, scale); };
@@ -58,7 +58,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
  public:
   static constexpr bool keeps_small = false;  // the block's other threads may have a large one
 
-  LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
+  LOWP_FN accessor(operand_type const& s, void* const* data, std::uint32_t number)
       : codes_(s.codes, data, number), operand_(s), scales_(static_cast<unsigned char*>(data[1])) {}
 
   template <int Width, class Thread>
@@ -94,7 +94,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   }
 
   /// True if the scales of all passes may be found before the first one is encoded.
-  static constexpr bool shares_scales = slot_type::finds_scales;
+  static constexpr bool shares_scales = operand_type::finds_scales;
 
   /// Returns the first element of a block.
   LOWP_FN static std::uint64_t block_of(std::uint64_t at) { return at / Block * Block; }
@@ -130,7 +130,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   }
 
   /// The chunks of a square tile, which are successive in the order of threads.
-  static constexpr std::uint64_t square = slot_type::chunks_of_square;
+  static constexpr std::uint64_t square = operand_type::chunks_of_square;
 
   LOWP_FN std::uint64_t place(std::uint64_t at) const {
     if (!is_tiled()) return at;
@@ -172,7 +172,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
 
   template <int Finders, class Thread>
   LOWP_FN static auto together_with(Thread const& thread) {
-    return block_threads<Thread, threads, square, Finders>{thread};
+    return scale_group<Thread, threads, square, Finders>{thread};
   }
   /// Finds and stores the scales of N passes, the first of which is `begin`. A block's threads take
   /// turns: each finds those of some passes, and they exchange the factors.
@@ -310,7 +310,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   }
 
   code_accessor codes_;
-  slot_type const& operand_;
+  operand_type const& operand_;
   unsigned char* scales_;
   word scale_[std::size_t{Rows}] = {};
   std::uint32_t largest_[std::size_t{Rows}] = {};  // of this thread's chunks

@@ -37,7 +37,7 @@ struct composite_kernel_operand<std::index_sequence<K...>, Layout, Part...> : in
 template <bool IsComputed, class Hardware, int Rows, std::size_t... K, class Layout, class... Part>
 class accessor<composite_kernel_operand<std::index_sequence<K...>, Layout, Part...>, IsComputed,
                Hardware, Rows> : indexed<K, accessor<Part, IsComputed, Hardware, Rows>>... {
-  using slot_type = composite_kernel_operand<std::index_sequence<K...>, Layout, Part...>;
+  using operand_type = composite_kernel_operand<std::index_sequence<K...>, Layout, Part...>;
   template <std::size_t J>
   using part_kernel_operand = std::tuple_element_t<J, std::tuple<Part...>>;
   template <std::size_t J>
@@ -47,7 +47,7 @@ class accessor<composite_kernel_operand<std::index_sequence<K...>, Layout, Part.
  public:
   static constexpr bool keeps_small = requires { requires Layout::holds_small; };
 
-  LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
+  LOWP_FN accessor(operand_type const& s, void* const* data, std::uint32_t number)
       : part<K>{{s.indexed<K, Part>::value, data + K, number}}..., operand_(s) {}
 
   template <int Width, class Thread>
@@ -107,7 +107,7 @@ class accessor<composite_kernel_operand<std::index_sequence<K...>, Layout, Part.
     }
   }
 
-  slot_type const& operand_;
+  operand_type const& operand_;
 };
 
 }  // namespace lowp::cuda

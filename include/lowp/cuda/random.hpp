@@ -56,8 +56,8 @@ class chunk_bits {
         static_cast<std::uint32_t>(index) % detail::group_size / chunk_size * chunk_size;
     LOWP_UNROLL_ON_GPU
     for (std::uint32_t k = 0; k < 4; ++k)
-      word[k] = detail::keyed_draws(detail::keyed_product(key, place | k),
-                                    detail::keyed_product(key, place | (k + 4)));
+      word[k] = detail::draws_of_products(detail::keyed_product(key, place | k),
+                                          detail::keyed_product(key, place | (k + 4)));
   }
 
   std::uint32_t word_[4] = {};

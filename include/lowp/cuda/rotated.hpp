@@ -24,10 +24,10 @@ struct rotated_kernel_operand {
 /// simd::accessor: elements at a distance of 1, 2 and 4 lie in a thread.
 template <int Points, class Elements, class Rounded, bool IsComputed, class Hardware, int Rows>
 class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Hardware, Rows> {
-  using slot_type = rotated_kernel_operand<Points, Elements, Rounded>;
+  using operand_type = rotated_kernel_operand<Points, Elements, Rounded>;
 
  public:
-  LOWP_FN accessor(slot_type const& s, void* const* data, std::uint32_t number)
+  LOWP_FN accessor(operand_type const& s, void* const* data, std::uint32_t number)
       : elements_(s.elements, data, number), signs_(s.signs) {}
 
   template <int Width, class Thread>

@@ -183,13 +183,14 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
   static constexpr bool has_infinity = F.has_infinity();
   static constexpr bool has_quiet_NaN = F.has_nan();
   static constexpr bool has_signaling_NaN =
-      F.codes == lowp::specials::ieee && F.significand_bits > 1;
+      F.special_values == lowp::specials::ieee && F.significand_bits > 1;
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"  // since C++23
   static constexpr float_denorm_style has_denorm =
       F.significand_bits > 0 ? denorm_present : denorm_absent;
 #pragma GCC diagnostic pop
-  static constexpr bool is_iec559 = F.codes == lowp::specials::ieee;  // signed zero among others
+  // Among others: signed zero.
+  static constexpr bool is_iec559 = F.special_values == lowp::specials::ieee;
   static constexpr int digits = F.precision();
   static constexpr int digits10 = log10_of_2_to(digits - 1);
   static constexpr int max_digits10 = log10_of_2_to(digits) + 2;

@@ -292,8 +292,9 @@ LOWP_FN constexpr U decode(U const& code) {
   if constexpr (F.is_truncated_binary32()) return code << (32 - F.bits());
 
   U const magnitude = code & F.magnitude_mask();
-  if constexpr (lane<U>::computes_exactly && std::integral<U> && F.codes == specials::none &&
-                F.has_zero() && F.has_sign && F.bits() < 8 && F.bias > 0) {
+  if constexpr (lane<U>::computes_exactly && std::integral<U> &&
+                F.special_values == specials::none && F.has_zero() && F.has_sign && F.bits() < 8 &&
+                F.bias > 0) {
     // A GPU multiplies subnormals as fast, and all codes have the same distance from the exponents.
     using R = decltype(to_real(magnitude));
     constexpr auto power = static_cast<std::uint32_t>(254 - F.bias) << 23;
@@ -307,7 +308,7 @@ LOWP_FN constexpr U decode(U const& code) {
                decode_subnormal<F>(magnitude), b);
   if constexpr (F.min_exponent() == -127)  // subnormal in binary32
     b = select(equal(magnitude, broadcast<U>(F.min_normal_code())), broadcast<U>(1u << 22), b);
-  if constexpr (F.codes == specials::ieee) {
+  if constexpr (F.special_values == specials::ieee) {
     auto const is_special = greater(magnitude, broadcast<U>(F.max_code()));
     if (any(is_special)) {
       U const payload = (magnitude & F.significand_mask()) << shift;
@@ -317,10 +318,10 @@ LOWP_FN constexpr U decode(U const& code) {
       b = select(is_special, special, b);
     }
   }
-  if constexpr (F.codes == specials::p3109_extended)
+  if constexpr (F.special_values == specials::p3109_extended)
     b = select(equal(magnitude, broadcast<U>(F.infinity_code())), broadcast<U>(binary32_infinity),
                b);
-  if constexpr (F.codes == specials::nan_all_ones)
+  if constexpr (F.special_values == specials::nan_all_ones)
     b = select(equal(magnitude, broadcast<U>(F.magnitude_mask())), broadcast<U>(binary32_nan), b);
   if constexpr (F.has_sign) b = b | ((code << (32 - F.bits())) & binary32_sign);
   if constexpr (F.has_one_nan())

@@ -45,7 +45,7 @@ struct format {
   int exponent_bits;
   int significand_bits;
   int bias;
-  specials codes = specials::ieee;
+  specials special_values = specials::ieee;
   bool has_sign = true;
 
   LOWP_HOST_FN constexpr bool operator==(format const&) const = default;
@@ -54,22 +54,23 @@ struct format {
   LOWP_FN constexpr int bits() const { return magnitude_bits() + (has_sign ? 1 : 0); }
   LOWP_FN constexpr int precision() const { return significand_bits + 1; }
   LOWP_FN constexpr bool has_infinity() const {
-    return codes == specials::ieee || codes == specials::p3109_extended;
+    return special_values == specials::ieee || special_values == specials::p3109_extended;
   }
-  LOWP_FN constexpr bool has_nan() const { return codes != specials::none; }
+  LOWP_FN constexpr bool has_nan() const { return special_values != specials::none; }
   LOWP_FN constexpr bool has_zero() const { return significand_bits > 0 || has_one_nan(); }
   LOWP_FN constexpr bool has_negative_zero() const {
     return has_sign && has_zero() && !has_one_nan();
   }
   /// Returns true if one code is NaN, and one is zero: the code that would be -0 is NaN.
   LOWP_FN constexpr bool has_one_nan() const {
-    return codes == specials::nan_negative_zero || codes == specials::p3109_extended;
+    return special_values == specials::nan_negative_zero ||
+           special_values == specials::p3109_extended;
   }
   /// Returns true if zero is the least value, and what rounds to less is out of range.
   LOWP_FN constexpr bool starts_at_zero() const { return has_zero() && !has_sign; }
   /// Returns true if all bits below the sign are set in a NaN.
   LOWP_FN constexpr bool has_nan_at_top() const {
-    return codes == specials::nan_all_ones || (has_one_nan() && !has_sign);
+    return special_values == specials::nan_all_ones || (has_one_nan() && !has_sign);
   }
 
   LOWP_FN constexpr std::uint32_t significand_mask() const { return (1u << significand_bits) - 1; }
@@ -79,9 +80,9 @@ struct format {
 
   /// Returns the code of infinity, or the code that an IEEE format of this shape would use.
   LOWP_FN constexpr std::uint32_t infinity_code() const {
-    return magnitude_mask() - (codes != specials::p3109_extended ? significand_mask()
-                               : has_nan_at_top()                ? 1
-                                                                 : 0);
+    return magnitude_mask() - (special_values != specials::p3109_extended ? significand_mask()
+                               : has_nan_at_top()                         ? 1
+                                                                          : 0);
   }
   LOWP_FN constexpr std::uint32_t max_code() const {
     return has_infinity() ? infinity_code() - 1 : magnitude_mask() - (has_nan_at_top() ? 1 : 0);
@@ -92,9 +93,9 @@ struct format {
   /// Returns the code of the quiet NaN with a clear sign and no payload. If the format has no NaN,
   /// returns that of negative zero.
   LOWP_FN constexpr std::uint32_t nan_code() const {
-    return codes == specials::ieee ? infinity_code() | (significand_mask() + 1) >> 1
-           : has_nan_at_top()      ? magnitude_mask()
-                                   : sign_mask();
+    return special_values == specials::ieee ? infinity_code() | (significand_mask() + 1) >> 1
+           : has_nan_at_top()               ? magnitude_mask()
+                                            : sign_mask();
   }
 
   /// The exponents of the smallest normal and of the largest finite value.
@@ -105,7 +106,7 @@ struct format {
 
   /// Returns true if the exponent field is binary32's, so that widening to float is a shift.
   LOWP_FN constexpr bool is_truncated_binary32() const {
-    return exponent_bits == 8 && bias == 127 && codes == specials::ieee && has_sign;
+    return exponent_bits == 8 && bias == 127 && special_values == specials::ieee && has_sign;
   }
 
   /// Returns what is wrong with the format. It has to fit 16 bits and to have a place for NaN. Its
@@ -117,7 +118,7 @@ struct format {
       return format_error::more_than_16_bits;
     if (precision() > 14) return format_error::more_than_13_significand_bits;
     if (!has_zero() && has_sign) return format_error::signed_without_significand_bits;
-    if (!has_zero() && codes != specials::nan_all_ones)
+    if (!has_zero() && special_values != specials::nan_all_ones)
       return format_error::no_significand_bits_and_not_nan_all_ones;
     if (has_zero() && !has_sign && !has_one_nan())
       return format_error::unsigned_with_significand_bits;

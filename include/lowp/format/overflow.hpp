@@ -59,7 +59,7 @@ LOWP_FN constexpr special_codes standard_special_codes(bool saturate) {
   return {beyond,
           beyond,
           {F.nan_code(), F.nan_code() | (F.has_negative_zero() ? F.sign_mask() : 0)},
-          F.codes == specials::ieee ? F.significand_mask() : 0,
+          F.special_values == specials::ieee ? F.significand_mask() : 0,
           F.starts_at_zero() && !saturate ? F.nan_code() : 0};
 }
 

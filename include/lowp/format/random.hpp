@@ -48,7 +48,7 @@ struct philox_start {
   U word1, word3, high, low;
 };
 
-/// The elements of a group: those whose pairwise independent draws one block keys.
+/// The elements of a group: those whose draws one block keys.
 inline constexpr std::uint32_t group_size = 128;
 
 /// Maps numbers of 16 bits to others, one to one. The bits outside `all` are zero. A vector is not
@@ -84,7 +84,7 @@ LOWP_FN constexpr std::uint32_t keyed_product(std::uint32_t const (&key)[4], std
   return sum;
 }
 /// Returns the draws of two products, the first one's in the low half.
-LOWP_FN constexpr std::uint32_t keyed_draws(std::uint32_t low, std::uint32_t high) {
+LOWP_FN constexpr std::uint32_t draws_of_products(std::uint32_t low, std::uint32_t high) {
   std::uint32_t const both = (low >> 16) + high;
   return both ^ (both >> 8 & 0x00ff00ff);
 }
@@ -181,8 +181,8 @@ struct random_source {
     std::uint32_t word[4] = {};
     block(word, index, keys());
     if (is_keyed)
-      return detail::keyed_draws(detail::keyed_product(word, low_half(index) % detail::group_size),
-                                 0);
+      return detail::draws_of_products(
+          detail::keyed_product(word, low_half(index) % detail::group_size), 0);
     std::uint64_t const element = index % elements_per_block;
     return word[element % 4] >> (element < 4 ? 0 : 16) & 0xffff;
   }

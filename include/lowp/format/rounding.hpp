@@ -142,7 +142,7 @@ struct basic_stochastic {
   }
 };
 using stochastic = basic_stochastic<false>;
-/// Takes other bits, for a fraction of the work. Each draw is uniform, and any two are independent.
+/// Takes other bits, for a fraction of the work. Each draw is uniform; any three are independent.
 using stochastic_fast = basic_stochastic<true>;
 
 /// Rounds one value stochastically with the caller's 16 random bits. It implements StochasticB with

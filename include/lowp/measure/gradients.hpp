@@ -58,7 +58,7 @@ struct unscaling {
 template <class Executor, class G, class InverseScale, class R = nearest_even>
 LOWP_HOST_FN void unscale_on(Executor const& executor, G& g, InverseScale const& inverse_scale,
                              gradient_report& report, R const& rounding = {},
-                             overflow policy = default_overflow<policy_type<G>>) {
+                             overflow policy = default_overflow<rounded_element<G>>) {
   run(by_blocks(executor), "unscale", make_of<unscaling>(inverse_scale), &report,
       read_write("g", g, rounding, policy));
 }

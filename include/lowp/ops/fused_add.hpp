@@ -52,7 +52,7 @@ struct fused_add_operation : operation<Executor> {
     run(this->executor, "fused_add", make_of<scaled_addition>(alpha),
         report_among(rounding, outcome...),
         read_write("p", p, rounding_among(rounding),
-                   policy_among<policy_type<P>>(rounding, outcome...)),
+                   policy_among<rounded_element<P>>(rounding, outcome...)),
         read("u", u));
   }
 

@@ -20,7 +20,7 @@ namespace lowp::detail {
 /// The ranges and the operand of an argument. ops/storage_operands.hpp has those of storages.
 template <class S>
 struct argument_of {
-  using policy_type = element_of<S>;
+  using rounded_element = element_of<S>;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) { return std::array{extent(name, s)}; }
   LOWP_HOST_FN static error_text invalid(S const& s)
@@ -31,14 +31,15 @@ struct argument_of {
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
     if constexpr (packed_range<S>)
-      return simd::operand<policy_type, A, R, typename S::order>{s.data(), rounding, policy, draw};
+      return simd::operand<rounded_element, A, R, typename S::order>{s.data(), rounding, policy,
+                                                                     draw};
     else
-      return simd::operand<policy_type, A, R>{std::ranges::data(s), rounding, policy, draw};
+      return simd::operand<rounded_element, A, R>{std::ranges::data(s), rounding, policy, draw};
   }
 };
 
 template <class S>
-using policy_type = typename argument_of<std::remove_cvref_t<S>>::policy_type;
+using rounded_element = typename argument_of<std::remove_cvref_t<S>>::rounded_element;
 
 /// An argument of a call. Rounding, policy and draw matter if it is written.
 template <simd::access A, class S, class R>
@@ -73,13 +74,13 @@ LOWP_HOST_FN role<simd::access::read, S, R> read(char const* name, S& values,
 template <class S, class R = nearest_even>
 LOWP_HOST_FN role<simd::access::write, S, R> write(
     char const* name, S& values, R const& rounding = {},
-    overflow policy = default_overflow<policy_type<S>>) {
+    overflow policy = default_overflow<rounded_element<S>>) {
   return {name, values, rounding, policy};
 }
 template <class S, class R = nearest_even>
 LOWP_HOST_FN role<simd::access::read_write, S, R> read_write(
     char const* name, S& values, R const& rounding = {},
-    overflow policy = default_overflow<policy_type<S>>) {
+    overflow policy = default_overflow<rounded_element<S>>) {
   return {name, values, rounding, policy};
 }
 

@@ -120,7 +120,7 @@ auto extents_of_parts(char const* name, S const& s) {
 /// The arrays of a storage, and its composite operand.
 template <layered S>
 struct argument_of<S> {
-  using policy_type = typename layout_of<S>::policy_type;
+  using rounded_element = typename layout_of<S>::rounded_element;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) { return extents_of_parts(name, s); }
   LOWP_HOST_FN static error_text invalid(S const& s)
@@ -150,7 +150,7 @@ LOWP_HOST_FN auto codes_of(S const& s) {
 /// Codes and their scales, and the operand that takes both.
 template <in_blocks S>
 struct argument_of<S> {
-  using policy_type = element_of<decltype(codes_of(std::declval<S&>()))>;
+  using rounded_element = element_of<decltype(codes_of(std::declval<S&>()))>;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) {
     auto scales = std::get<1>(s.parts());
@@ -165,9 +165,9 @@ struct argument_of<S> {
     auto const operand =
         argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
     using order = typename std::remove_const_t<decltype(operand)>::order;
-    simd::blocked<policy_type, S::elements_per_scale, A, R, order, typename S::block_rule> both{
+    simd::blocked<rounded_element, S::elements_per_scale, A, R, order, typename S::block_rule> both{
         operand, std::get<1>(s.parts()).data()};
-    if constexpr (requires { s.rule; }) both.rule.rule = s.rule;
+    if constexpr (requires { s.rule; }) both.rule.of_scale = s.rule;
     return both;
   }
 };

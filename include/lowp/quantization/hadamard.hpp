@@ -197,7 +197,7 @@ namespace detail {
 
 template <rotated_range S>
 struct argument_of<S> {
-  using policy_type = typename S::value_type;
+  using rounded_element = typename S::value_type;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) {
     return std::array{extent(name, s.elements)};
@@ -209,7 +209,7 @@ struct argument_of<S> {
   }
   template <simd::access, class R>
   LOWP_HOST_FN static auto operand(S& s, R const&, overflow, std::uint32_t) {
-    return simd::rotated_operand<policy_type, S::points, typename S::rounded_type>{
+    return simd::rotated_operand<rounded_element, S::points, typename S::rounded_type>{
         {s.elements.data()}, s.signs};
   }
 };

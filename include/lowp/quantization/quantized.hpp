@@ -286,7 +286,7 @@ struct with_rule {
 template <class T, int Block, class Scale, class Rule>
 struct argument_of<with_rule<T, Block, Scale, Rule>> {
   using element = typename block_codes<T>::element;
-  using policy_type = carrier_of_element<element>;
+  using rounded_element = carrier_of_element<element>;
   using argument = with_rule<T, Block, Scale, Rule>;
 
   LOWP_HOST_FN static auto extents(char const*, argument& s) {
@@ -307,8 +307,8 @@ struct argument_of<with_rule<T, Block, Scale, Rule>> {
     auto const operand =
         argument_of<decltype(codes)>::template operand<A>(codes, rounding, policy, draw);
     using order = typename std::remove_const_t<decltype(operand)>::order;
-    return simd::blocked<policy_type, Block, A, R, order, Rule>{operand, s.tensor.scales.data(),
-                                                                s.rule};
+    return simd::blocked<rounded_element, Block, A, R, order, Rule>{operand, s.tensor.scales.data(),
+                                                                    s.rule};
   }
 };
 

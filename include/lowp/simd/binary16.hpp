@@ -23,7 +23,7 @@ inline constexpr int exponent_of_halves = 15 - F.bias;
 template <format F>
 inline constexpr bool fits_binary16 =
     F.bits() <= 8 && F.has_sign && F.has_zero() &&
-    F.exponent_bits <= (F.codes == specials::ieee ? 5 : 4) && exponent_of_halves<F> <= 127;
+    F.exponent_bits <= (F.special_values == specials::ieee ? 5 : 4) && exponent_of_halves<F> <= 127;
 
 /// Numbers of 16 bits, with signs for shifts.
 template <class Isa, std::size_t Packs>
@@ -42,13 +42,13 @@ LOWP_HOST_FN void make_halves(V& codes) {
     h = (codes << (16 - F.bits()) & sign) | (h & magnitudes);
   else if constexpr (F.exponent_bits < 5)
     h = h & static_cast<std::int16_t>(sign | magnitudes);
-  if constexpr (F.codes == specials::nan_all_ones)
+  if constexpr (F.special_values == specials::nan_all_ones)
     h ^= ((h & magnitudes) == magnitudes) & static_cast<std::int16_t>(magnitudes ^ nan);
   else if constexpr (F.has_one_nan())
     h ^= (h == sign) & static_cast<std::int16_t>(sign ^ nan);
   else if constexpr (F.has_infinity() && F.exponent_bits < 5)
     h |= ((h & magnitudes) > static_cast<std::int16_t>(F.max_code() << up)) & exponent;
-  if constexpr (F.codes == specials::p3109_extended)
+  if constexpr (F.special_values == specials::p3109_extended)
     h ^= ((h & magnitudes) == magnitudes) & static_cast<std::int16_t>(magnitudes ^ exponent);
   codes = h;
 }

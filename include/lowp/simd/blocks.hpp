@@ -14,7 +14,7 @@ namespace lowp::simd {
 /// The number of elements that wait: two batches, or a block if that is more. Scales of the second
 /// batch need not wait for those of the first.
 template <class Isa, class Operand>
-inline constexpr std::size_t waiting =
+inline constexpr std::size_t staged_elements =
     Operand::block > 2 * batch<Isa> ? Operand::block : 2 * batch<Isa>;
 
 /// Returns the counts of a rule that counts, at their start.
@@ -30,8 +30,8 @@ template <class Isa, scalable T, int Block, access A, class R, class Order, clas
 struct staging<Isa, blocked<T, Block, A, R, Order, Rule>> {
   using operand_type = blocked<T, Block, A, R, Order, Rule>;
   staging<Isa, typename operand_type::codes_type> codes;
-  alignas(64) float values[waiting<Isa, operand_type>];
-  alignas(64) std::uint16_t random[waiting<Isa, operand_type>];
+  alignas(64) float values[staged_elements<Isa, operand_type>];
+  alignas(64) std::uint16_t random[staged_elements<Isa, operand_type>];
 };
 
 template <class Isa, scalable T, int Block, access A, class R, class Order, class Rule, nans Nans>
@@ -40,7 +40,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   using codes_type = typename operand_type::codes_type;
   using storage = typename T::storage;
   using code_accessor = accessor<Isa, codes_type, Nans>;
-  static constexpr std::size_t capacity = waiting<Isa, operand_type>;
+  static constexpr std::size_t capacity = staged_elements<Isa, operand_type>;
   static constexpr bool has_nibbles =
       std::is_same_v<Order, pair_order> && T::descriptor.bits() == 4;
 
@@ -65,7 +65,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
                           batch_start<registers>&& start = {}) {
     first_ = first;
-    waiting_ = values_ + first % capacity;
+    staged_values_ = values_ + first % capacity;
     std::uint16_t* const draws = random_ + first % capacity;
     constexpr bool draws_there = staging<Isa, codes_type>::has_random;
     codes_.template begin<Prefetches>(first, valid, static_cast<batch_start<registers>&&>(start),
@@ -88,7 +88,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   template <bool ReturnsCode>
   LOWP_HOST_FN no_report store(int k, F const& value) {
     static_assert(!ReturnsCode, "a parameter is not stored with a scale for every block");
-    if constexpr (operand_type::is_written) value.store(opaque(waiting_ + k));
+    if constexpr (operand_type::is_written) value.store(opaque(staged_values_ + k));
     return {};
   }
   /// Rounds what waits if it is complete, and prefetches all operands of the call on the way.
@@ -101,7 +101,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
   template <int Locality>
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
-    codes_.template fetch<Locality>(operand_type::is_written ? first - beyond : first, count);
+    codes_.template fetch<Locality>(operand_type::is_written ? first - lag_of_codes : first, count);
   }
   LOWP_HOST_FN void finish() const {
     if constexpr (Rule::is_counted && operand_type::is_written)
@@ -112,10 +112,11 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   static constexpr int most = static_cast<int>(capacity / Block);
   static constexpr int at_once = most < Isa::lanes ? most : Isa::lanes;
 
-  /// The distance of prefetches in elements; codes have `beyond` elements less. Lines are requested
-  /// a few at a time, between elements that are rounded. Many at once fill the queue of the first
-  /// cache, and rounding waits for them.
-  static constexpr std::size_t beyond = 256, ahead = beyond + (capacity < 512 ? 512 : capacity);
+  /// The distance of prefetches in elements; that of codes is `lag_of_codes` less. Lines are
+  /// requested a few at a time, between elements that are rounded. Many at once fill the queue of
+  /// the first cache, and rounding waits for them.
+  static constexpr std::size_t lag_of_codes = 256;
+  static constexpr std::size_t ahead = lag_of_codes + (capacity < 512 ? 512 : capacity);
 
   /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.
   LOWP_HOST_FN static auto* opaque(auto* to) {
@@ -132,7 +133,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     using scale = std::conditional_t<std::is_same_v<stored, float>, std::uint32_t, stored>;
     constexpr std::size_t room = most < Isa::lanes ? Isa::lanes : most;
     scale scales[room];
-    alignas(64) float factors[room], rests[room];
+    alignas(64) float factors[room], low_parts[room];
     bool is_plain = true;
     for (int i = 0; i < most; i += at_once) {
       U const largest = larger_of_all<at_once>(largest_of<at_once>(values_ + i * Block));
@@ -152,19 +153,19 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       __builtin_memcpy(to, scales, static_cast<std::size_t>(blocks) * sizeof(scale));
     if constexpr (requires(U u, F f) { operand_.rule.is_plain(u, f); })
       if (is_plain) [[likely]] {
-        invert(factors, rests);
-        return round_elements<true>(begin, size, factors, rests, operands...);
+        invert(factors, low_parts);
+        return round_elements<true>(begin, size, factors, low_parts, operands...);
       }
-    round_elements<false>(begin, size, factors, rests, operands...);
+    round_elements<false>(begin, size, factors, low_parts, operands...);
   }
   /// Replaces divisors of blocks by their inverses, if that is exact and saves time.
-  LOWP_HOST_FN void invert([[maybe_unused]] float* factors, [[maybe_unused]] float* rests) {
+  LOWP_HOST_FN void invert([[maybe_unused]] float* factors, [[maybe_unused]] float* low_parts) {
     if constexpr (Rule::template has_short_divisors<F>) {
       if (!operand_.rule.divides()) return;
       for (int i = 0; i < most; i += at_once) {
         auto const inverse = operand_.rule.inverse(F::load(factors + i));
         inverse.high.store(factors + i);
-        inverse.low.store(rests + i);
+        inverse.low.store(low_parts + i);
       }
     }
   }
@@ -202,41 +203,42 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
 
   template <bool IsPlain>
   LOWP_HOST_FN void round_elements(std::size_t begin, std::size_t size, float const* factors,
-                                   float const* rests, auto const&... operands) {
+                                   float const* low_parts, auto const&... operands) {
     constexpr std::size_t together = has_nibbles ? registers::packs_of_nibbles : 1;
     constexpr bool is_packed_later = codes_type::is_packed && !has_nibbles;
     // A load that spans several fresh stores would wait for them.
-    storage apart[room_for_codes()];
-    bool const is_apart = is_packed_later || size % (together * Isa::lanes) != 0;
-    storage* const to = is_apart ? apart : reinterpret_cast<storage*>(operand_.codes.at(begin));
+    storage buffer[room_for_codes()];
+    bool const is_buffered = is_packed_later || size % (together * Isa::lanes) != 0;
+    storage* const to = is_buffered ? buffer : reinterpret_cast<storage*>(operand_.codes.at(begin));
     for (std::size_t k = 0; k < size; k += together * Isa::lanes) {
       (operands.template fetch<3>(begin + k + ahead, together * Isa::lanes), ...);
       U codes[together];
       LOWP_UNROLL
       for (std::size_t j = 0, at = k; j < together; ++j, at += Isa::lanes)
-        codes[j] = code_of<IsPlain>(F::load(values_ + at), factors + at / Block, rests + at / Block,
-                                    random_bits(at), static_cast<int>(size) - static_cast<int>(at));
+        codes[j] =
+            code_of<IsPlain>(F::load(values_ + at), factors + at / Block, low_parts + at / Block,
+                             random_bits(at), static_cast<int>(size) - static_cast<int>(at));
       if constexpr (has_nibbles)
         store_nibbles<registers>(to + k / 2, codes);
       else
         codes[0].store(to + k);
     }
-    if (!is_apart) return;
+    if (!is_buffered) return;
     if constexpr (is_packed_later) {
-      packing::pack(operand_.codes.at(begin), apart, size);
+      packing::pack(operand_.codes.at(begin), buffer, size);
     } else {
-      if (has_nibbles && size % 2 != 0) apart[size / 2] &= 15;
-      __builtin_memcpy(static_cast<void*>(operand_.codes.at(begin)), apart,
+      if (has_nibbles && size % 2 != 0) buffer[size / 2] &= 15;
+      __builtin_memcpy(static_cast<void*>(operand_.codes.at(begin)), buffer,
                        codes_type::stored_in(size) * sizeof(storage));
     }
   }
   template <bool IsPlain>
-  LOWP_HOST_FN U code_of(F const& x, float const* of_block, [[maybe_unused]] float const* rest,
+  LOWP_HOST_FN U code_of(F const& x, float const* of_block, [[maybe_unused]] float const* low_part,
                          U const& random, [[maybe_unused]] int left) {
     auto const& rounding = operand_.codes.rounding;
     F const factor = lanes::broadcast<F>(*of_block);
     if constexpr (IsPlain) {
-      return operand_.rule.encode_plain(operand_.rule.scaled_plainly(x, factor, rest), random,
+      return operand_.rule.encode_plain(operand_.rule.scaled_plainly(x, factor, low_part), random,
                                         rounding, results_);
     }
     auto const result = operand_.rule.encode(x, factor, random, rounding, results_);
@@ -262,7 +264,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   operand_type operand_;
   std::size_t count_, first_ = 0;
   code_accessor codes_;
-  float *values_, *waiting_ = nullptr;
+  float *values_, *staged_values_ = nullptr;
   std::uint16_t* random_;
   detail::special_results<U> results_;
   decltype(new_counts<Rule>()) counts_{};

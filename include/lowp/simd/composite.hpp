@@ -24,7 +24,7 @@ class accessor<Isa, composite<std::index_sequence<K...>, Layout, Part...>, Nans>
   using operand_type = composite<std::index_sequence<K...>, Layout, Part...>;
   template <std::size_t J>
   using part = indexed<J, accessor<Isa, std::tuple_element_t<J, std::tuple<Part...>>, Nans>>;
-  using rounded_type = std::tuple_element_t<Layout::rounded, std::tuple<Part...>>;
+  using rounded_part = std::tuple_element_t<Layout::rounded, std::tuple<Part...>>;
 
  public:
   using registers = typename Isa::registers;
@@ -89,7 +89,7 @@ class accessor<Isa, composite<std::index_sequence<K...>, Layout, Part...>, Nans>
       return lanes::broadcast<U>(0);
   }
 
-  decltype(rounded_type::rounding) rounding_;
+  decltype(rounded_part::rounding) rounding_;
   typename Layout::template codec<U> codec_;
 };
 

@@ -161,7 +161,8 @@ inline constexpr auto factors_of_places = [] {
 /// Computes the draws of a group, or of the half that begins at `place`. The key has the order of
 /// random_batch: four low halves, followed by four high ones.
 template <class Isa, int Count>
-LOWP_HOST_FN void keyed_draws(std::uint16_t const* key, std::uint32_t place, std::uint16_t* bits) {
+LOWP_HOST_FN void draws_of_group(std::uint16_t const* key, std::uint32_t place,
+                                 std::uint16_t* bits) {
   using V = numbers<Isa>;
   constexpr int lanes = 2 * Isa::lanes, registers = Count / lanes;
   constexpr int bits_of_lane = std::countr_zero(unsigned{lanes});
@@ -267,8 +268,8 @@ class random_batches {
       Isa::enter(make_keys_call{*this});
     }
     for (int i = 0; i < all; i += count)
-      keyed_draws<Isa, count>(group_keys_ + key % batch<Isa> + i / 16,
-                              static_cast<std::uint32_t>(index_) % detail::group_size, to + i);
+      draws_of_group<Isa, count>(group_keys_ + key % batch<Isa> + i / 16,
+                                 static_cast<std::uint32_t>(index_) % detail::group_size, to + i);
     index_ += batch<Isa>;
   }
 

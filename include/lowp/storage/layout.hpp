@@ -5,7 +5,7 @@
 //     reads(part)                  true if the value depends on this part
 //     rounded                      the part that takes the caller's rounding mode
 //     working                      the part that a model reads, if there are others
-//     policy_type                  the element type that takes the caller's overflow policy
+//     rounded_element              the element type that takes the caller's overflow policy
 //     codec<U>(layout, rounding, policy, nans)
 //         decode<F>(codes)                            -> the value
 //         encode(value, random, rounding, codes)      -> the mask of overflow
@@ -41,7 +41,7 @@ using narrow_in = typename narrow_array<std::remove_reference_t<R>>::type;
 
 /// A type for the high half of a master, or for a value beside its error.
 template <class T>
-concept with_ieee_specials = narrow<T> && T::descriptor.codes == specials::ieee;
+concept with_ieee_specials = narrow<T> && T::descriptor.special_values == specials::ieee;
 
 template <element... T>
 struct part_list {
@@ -56,7 +56,7 @@ struct layout_of_parts {
   using parts = part_list<First, More...>;
   LOWP_FN static constexpr bool reads(std::size_t) { return true; }
   static constexpr int rounded = 0;
-  using policy_type = First;
+  using rounded_element = First;
 };
 
 /// A type with the size of codes of no format, which carries them.
@@ -69,7 +69,7 @@ concept storage_layout = requires {
   typename L::parts;
   { L::reads(0) } -> std::same_as<bool>;
   { L::rounded } -> std::convertible_to<int>;
-  typename L::policy_type;
+  typename L::rounded_element;
   typename L::template codec<std::uint32_t>;
 };
 

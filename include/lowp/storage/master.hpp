@@ -18,7 +18,7 @@ struct master_layout : layout_of_parts<W, C> {
   static constexpr int rounded = rounds_copy ? 1 : 0;
   static constexpr int working = 1;
   static constexpr bool holds_small = detail::holds_small<W>;
-  using policy_type = C;
+  using rounded_element = C;
 
   template <class U>
   class codec {

@@ -132,7 +132,7 @@ struct power_of_two_rule {
   using scale_type = float8_e8m0fnu;
   static constexpr bool is_counted = false;
 
-  scale_rule rule = scale_rule::rceil;
+  scale_rule of_scale = scale_rule::rceil;
 
   LOWP_HOST_FN power_of_two_rule after(std::size_t) const { return *this; }
   /// A code times a large scale may be 2^128.
@@ -141,7 +141,7 @@ struct power_of_two_rule {
   }
   template <class F>
   LOWP_FN block_scale_of<F> scales(F const& amax, std::size_t) const {
-    auto const code = block_scale<T>(lanes::bits(amax), rule);
+    auto const code = block_scale<T>(lanes::bits(amax), of_scale);
     return {code, lanes::from_bits<F>(reciprocal_of_block_scale(code))};
   }
   template <class F, class U, class R>

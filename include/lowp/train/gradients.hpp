@@ -122,7 +122,7 @@ struct unscale_operation : operation<Executor> {
   template <moment_storage G, number_argument InverseScale, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(G&& g, InverseScale inverse_scale, gradient_report& report,
                                R rounding = {},
-                               overflow policy = default_overflow<policy_type<G>>) const {
+                               overflow policy = default_overflow<rounded_element<G>>) const {
     unscale_on(this->executor, g, inverse_scale, report, rounding, policy);
   }
   template <output_list L, span_rounding R = nearest_even>

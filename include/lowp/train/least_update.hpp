@@ -71,7 +71,8 @@ class kept_value {
 
  public:
   LOWP_FN kept_value(Layout const& layout, F const& parameter)
-      : codec_(layout, Rounding{}, default_overflow<typename Layout::policy_type>, nans::canonical),
+      : codec_(layout, Rounding{}, default_overflow<typename Layout::rounded_element>,
+               nans::canonical),
         value_(stored(parameter, nearest_even{}, lanes::broadcast<U>(0))) {}
 
   /// Returns the mask of lanes in which value + u is kept as another value, by its bits. `luck` is

@@ -60,7 +60,7 @@ template <std::uint32_t Draw, class S, class Source, class... Outcome>
 LOWP_HOST_FN auto slot(char const* name, S& storage, Source const& source,
                        Outcome const&... outcome) {
   auto role = read_write(name, storage, slot_rounding(rounding_among(outcome...), Draw, source),
-                         policy_among<policy_type<S>>(outcome...));
+                         policy_among<rounded_element<S>>(outcome...));
   role.draw = Draw;
   role.is_apart = true;
   return role;
@@ -92,7 +92,7 @@ LOWP_HOST_FN void take_step(Executor const& executor, Optimizer const& optimizer
 
 /// A storage that a step writes. float8_e8m0fnu has neither zero nor a sign: it holds scales.
 template <class S>
-concept stepped_moment = moment_storage<S> && std::numeric_limits<policy_type<S>>::is_signed;
+concept stepped_moment = moment_storage<S> && std::numeric_limits<rounded_element<S>>::is_signed;
 template <class S>
 concept stepped_parameter = storage<S> && stepped_moment<S>;
 

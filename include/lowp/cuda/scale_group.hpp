@@ -14,7 +14,7 @@ namespace lowp::cuda {
 /// @tparam Square   the chunks of a square tile, which are successive in the order of threads
 /// @tparam Finders  the threads of a block that find scales, of every Finders-th pass each
 template <class Thread, int Threads, std::uint64_t Square, int Finders>
-struct block_threads {
+struct scale_group {
   Thread const& thread;
 
   /// Leaves a thread the words of its own passes, each the larger one of two or more threads':
