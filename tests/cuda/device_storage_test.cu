@@ -111,6 +111,25 @@ TEST_F(device_storage, scaled) {
         [](auto p, auto) { return lowp::scaled{p, 4.0f, 8.0f}; }, random_bits);
 }
 
+TEST_F(device_storage, average_of_weights) {
+  for (std::size_t const size : sizes) {
+    std::vector<float> const weights = normal(size, 5, 1);
+    std::vector<lowp::bfloat16> average = converted<lowp::bfloat16>(normal(size, 9, 1));
+    device_range<float> const there_weights(weights);
+    device_range<lowp::bfloat16> const there(average, size % 3);
+    lowp::update_report expected;
+    device_object<lowp::update_report> const report;
+    for (std::uint64_t step = 1; step <= 3; ++step) {
+      lowp::update(average, weights, lowp::ema{}, step, random_bits, expected);
+      lowp::cuda::update(nullptr, there, there_weights, lowp::ema{}, step, random_bits,
+                         report.data());
+    }
+    EXPECT_TRUE(same_bits(there.read(), average));
+    EXPECT_EQ(report.get().stalled, expected.stalled);
+    EXPECT_NEAR(report.get().applied_ratio(), expected.applied_ratio(), 1e-6);
+  }
+}
+
 TEST_F(device_storage, moments_in_blocks) {
   for (std::size_t const size : sizes) {
     std::size_t const blocks = (size + 127) / 128, of_256 = (size + 255) / 256;

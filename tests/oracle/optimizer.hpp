@@ -134,6 +134,18 @@ constexpr element lion(std::uint32_t p, std::uint32_t g, std::uint32_t m, lion_s
   return out;
 }
 
+// An exponential moving average: p the average, w the weight.
+struct ema_scalars {
+  std::uint32_t one_minus_decay;
+};
+constexpr ema_scalars prepare_ema(double decay) {
+  return {to_float(f64_sub(one_double, bits_of(decay)))};
+}
+constexpr element ema(std::uint32_t p, std::uint32_t w, ema_scalars const& s) {
+  std::uint32_t const d = f32_sub(w, p);
+  return {.w = f32_fma(s.one_minus_decay, d, p), .u = f32_mul(s.one_minus_decay, d)};
+}
+
 struct sgd_settings {
   double lr = 0;
   double momentum = 0;

@@ -181,6 +181,7 @@ MEMBER(double, lion, lr, 1e-4);
 MEMBER(double, lion, beta1, .9);
 MEMBER(double, lion, beta2, .99);
 MEMBER(double, lion, weight_decay, 0);
+MEMBER(double, ema, decay, .999);
 constexpr sgd descent{.lr = 1, .momentum = 0, .dampening = 0, .weight_decay = 0, .nesterov = false};
 MEMBER(double, sgd, lr);
 MEMBER(double, sgd, momentum, 0);

@@ -2,6 +2,7 @@
 // An optimizer is one class. The update takes any aggregate of hyper-parameters with these members:
 //
 //     static constexpr char const* name          for error texts
+//     static constexpr char const* ranges[]      names of p and g in error texts; may be left out
 //     static constexpr char const* moments[]     names of the moments, in the order of arguments
 //     static constexpr int least_moments         a step may leave out the moments after these
 //     uses_moments()                             false: a step does not touch the moments
@@ -34,6 +35,13 @@ concept optimizer = requires(O const& o) {
 };
 
 namespace detail {
+
+/// The names of the parameter's and of the gradient's range.
+template <class O>
+inline constexpr char const* const ranges_of[] = {"p", "g"};
+template <class O>
+  requires requires { O::ranges; }
+inline constexpr auto const& ranges_of<O> = O::ranges;
 
 /// An optimizer whose step may take N moments.
 template <class O, int N>

@@ -5,6 +5,7 @@
 #include <lowp/base/environment.hpp>
 #include <lowp/train/optimizer.hpp>
 
+#include <array>
 #include <cstdint>
 
 namespace lowp {
@@ -165,6 +166,38 @@ struct lion {
   };
 };
 
+/// An exponential moving average of weights: update(average, weights, ema{.decay = .9999}, step)
+/// adds (1 - decay) * (weights - average) to the average, as torch.optim.swa_utils' get_ema_avg_fn
+/// does. The average starts as a copy of the weights. Rounded to nearest, a bfloat16 stays while
+/// |weights - average| is below |average| / (512 (1 - decay)): for .999, twice the average. Round
+/// it stochastically, or keep it in a storage of more bits.
+struct ema {
+  double decay = .999;
+  static constexpr double lr = 1;  // the unit of `update_of`, which chooses the average's storage
+
+  static constexpr char const* name = "ema";
+  static constexpr char const* ranges[] = {"average", "weights"};
+  static constexpr std::array<char const*, 0> moments{};
+  static constexpr int least_moments = 0;
+  LOWP_HOST_FN static bool uses_moments() { return false; }
+
+  /// A step for one element.
+  struct element {
+    float one_minus_decay;
+
+    LOWP_FN element(ema const& rates, std::uint64_t)
+        : one_minus_decay(detail::narrowed(1 - rates.decay)) {}
+
+    template <class F>
+    LOWP_FN F operator()(F& average, F const& weight) const {
+      F const rate = lanes::broadcast<F>(one_minus_decay);
+      F const change = lanes::sub(weight, average);
+      average = lanes::fma(rate, change, average);
+      return lanes::mul(rate, change);
+    }
+  };
+};
+
 namespace detail::inline LOWP_UNIT {
 
 /// Returns the error text of what a step computes from its rates.
@@ -209,6 +242,9 @@ inline error_text check_optimizer(sgd const& s, std::uint64_t step, int moments)
     wrong = joined_text({"update: sgd: momentum is ", shortest_text(s.momentum).text,
                          ", and no momentum range was given"});
   return wrong;
+}
+inline error_text check_optimizer(ema const& e, std::uint64_t step, int) {
+  return check_hyper_parameters(e.name, step, {{"decay", e.decay, below_one}});
 }
 inline error_text check_optimizer(adamw const& a, std::uint64_t step, int) {
   return check_decoupled(a.name, a, a.beta1, step);

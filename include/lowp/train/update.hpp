@@ -147,13 +147,15 @@ using call_of_update =
 ///                                        includes weight decay; not touched if momentum is 0
 ///     update(p, g, m, lion, step)        Lion with momentum m
 ///     update(p, g, m, v, adamw, step)    AdamW with first moment m and second moment v
+///     update(average, weights, ema, step)
+///                                        average += (1 - decay) * (weights - average)
 ///     update(list, optimizer, step)      each tensor of a list of sgd_tensor{p, g},
 ///                                        momentum_tensor{p, g, momentum} or
 ///                                        adamw_tensor{p, g, m, v}
 ///
-/// SGD without momentum also takes the step along a direction o of your own, as of Muon, SOAP or
-/// Shampoo: p becomes p * (1 - lr * weight_decay) - lr * o. The step is computed in float from the
-/// stored values, and each slot is rounded once.
+/// A list for ema has sgd_tensor{average, weights}. SGD without momentum also takes the step along
+/// a direction o of your own, as of Muon, SOAP or Shampoo: p becomes p * (1 - lr * weight_decay) -
+/// lr * o. The step is computed in float from the stored values, and each slot is rounded once.
 ///
 /// With beta2 = 0.999, a second moment in float16 stays 0 while gradients are below 5e-3. In
 /// float8_e4m3fn that is 0.9. Steps are then too long, and only a moment_report shows it. A second
@@ -190,7 +192,8 @@ struct update_operation : operation<Executor> {
                                R&& rounding = {}, Outcome&&... outcome) const {
     auto const source = step_source_of(step);
     take_step(this->executor, optimizer, source, report_among(rounding, outcome...),
-              slot<0>("p", p, source, rounding, outcome...), read("g", g));
+              slot<0>(ranges_of<Optimizer>[0], p, source, rounding, outcome...),
+              read(ranges_of<Optimizer>[1], g));
   }
   template <stepped_parameter P, readable G, stepped_moment M, optimizer_with<1> Optimizer = sgd,
             step_number Step, class R = nearest_even, class... Outcome>

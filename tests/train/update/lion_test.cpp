@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lion bit for bit against the exact sequence.
+// Lion, and averages of weights, bit for bit against the exact sequences.
 #include <gtest/gtest.h>
+#include <lowp/measure.hpp>
 #include <lowp/openmp.hpp>
 #include <lowp/update.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -115,6 +117,70 @@ TEST(lion, has_the_same_bits_in_every_storage_and_list) {
     EXPECT_EQ(one.codes, other->codes);
     EXPECT_EQ(one.scales, other->scales);
   }
+}
+
+constexpr std::array decays{0.999, 0.9999, 0.0, 1 - 0x1p-24, 0.5, -0.0, tiny};
+
+template <class P, class G>
+void check_average(std::uint64_t seed, std::size_t size) {
+  lowp::ema const e{.decay = decays[seed % decays.size()]};
+  auto const step = steps[seed / 3 % steps.size()];
+  auto const& policy = maybe_policies[seed / 2 % 3];
+  values const kind = seed % 2 == 0 ? values::corners : values::training;
+  std::mt19937_64 random(seed);
+  slot_modes const modes = random_modes(random);
+  tensor average = random_tensor<P>(size, 3 * seed, kind);
+  tensor const weights = random_tensor<G>(size, 3 * seed + 1, kind);
+  guarded<P> mine(average, seed % 5);
+  guarded<G> mine_weights(weights, seed % 7);
+  lowp::update_report report;
+  auto const take = [&](auto const&... outcome) {
+    lowp::update(mine.span(), mine_weights.span(), e, step, modes.library(), outcome..., report);
+  };
+  if (policy)
+    take(policy->overflow);
+  else
+    take();
+  expect_report(report, oracle_update(average, weights, e, step, modes, policy));
+  EXPECT_TRUE(mine.holds(average, "average"));
+}
+
+TEST(ema, has_the_bits_and_the_report_of_the_exact_sequence) {
+  for (std::uint64_t i = 0; i < 900 && !HasFailure(); ++i) {
+    SCOPED_TRACE(i);
+    check_average<lowp::bfloat16, float>(i, lengths[i / 5 % lengths.size()]);
+    check_average<lowp::float16, lowp::bfloat16>(i, lengths[i % lengths.size()]);
+  }
+}
+
+// 200 steps of .999 toward 1.5: the exact average is 1.5 - .5 * .999^200. To nearest, no bfloat16
+// moves, and the report says so. Stochastic rounding, and more bits, follow.
+TEST(ema, moves_in_bfloat16_where_its_rounding_allows) {
+  constexpr std::size_t size = 4096;
+  lowp::ema const e{.decay = 0.999};
+  std::vector<float> const weights(size, 1.5f);
+  std::vector nearest(size, lowp::bfloat16(1)), drawn = nearest, kahan = nearest, listed = nearest,
+                                                team = nearest;
+  std::vector<lowp::bfloat16> rest(size);
+  lowp::stochastic const mode{.seed = 5, .stream = lowp::stream_of(3, 0)};
+  lowp::update_report of_nearest, of_drawn;
+  for (std::uint64_t step = 1; step <= 200; ++step) {
+    lowp::update(nearest, weights, e, step, lowp::nearest_even{}, of_nearest);
+    lowp::update(drawn, weights, e, step, mode, of_drawn);
+    lowp::update(lowp::kahan{kahan, rest}, weights, e, step);
+    lowp::update(std::vector{lowp::sgd_tensor{listed, weights}}, e, step, mode);
+    lowp::openmp::update(team, weights, e, step, mode);
+  }
+  double const want = 1.5 - 0.5 * std::pow(0.999, 200);
+  EXPECT_EQ(of_nearest.stalled, 200 * size);
+  EXPECT_EQ(of_nearest.applied_ratio(), 0);
+  EXPECT_EQ(nearest, std::vector(size, lowp::bfloat16(1)));
+  EXPECT_NEAR(of_drawn.applied_ratio(), 1, 0.05);
+  EXPECT_NEAR(lowp::mean(drawn), want, 0.005);
+  for (std::size_t i = 0; i < size; ++i)
+    EXPECT_NEAR(float(kahan[i]) + float(rest[i]), want, 1e-3) << i;
+  EXPECT_EQ(listed, drawn);
+  EXPECT_EQ(team, drawn);
 }
 
 }  // namespace

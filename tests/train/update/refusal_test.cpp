@@ -168,6 +168,19 @@ TEST(refusal, products_beyond_the_floats) {
   EXPECT_NO_THROW(state.step(lowp::lion{.lr = 0x1p104, .beta1 = slow}, 1));
 }
 
+TEST(refusal, decay_of_an_average) {
+  std::vector average(5, lowp::bfloat16(1));
+  std::vector<lowp::bfloat16> const weights(5), fewer(4);
+  for (double const decay : no_beta)
+    EXPECT_TRUE(names_value(
+        refusal_of([&] { lowp::update(average, weights, lowp::ema{decay}, 1); }), "decay", decay));
+  EXPECT_TRUE(says(refusal_of([&] { lowp::update(average, fewer, lowp::ema{}, 1); }),
+                   {"average has 5, weights has 4"}));
+  EXPECT_TRUE(says(refusal_of([&] { lowp::update(average, weights, lowp::ema{}, 0); }),
+                   {"ema: step is 0"}));
+  EXPECT_EQ(average, std::vector(5, lowp::bfloat16(1)));
+}
+
 TEST(refusal, lion_hyper_parameters) {
   using lowp::lion;
   check_field<lion>({"lr", &lion::lr, below_zero, from_zero}, {});

@@ -213,6 +213,16 @@ inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, lowp:
   return report;
 }
 
+inline oracle::report oracle_update(tensor& p, tensor const& g, lowp::ema const& e,
+                                    std::uint64_t step, slot_modes const& modes,
+                                    maybe_policy const& policy) {
+  auto const scalars = oracle::prepare_ema(e.decay);
+  oracle::report report;
+  for (std::size_t i = 0; i < p.size(); ++i)
+    store(p, i, oracle::ema(p.value(i), g.value(i), scalars), modes.param.at(step), policy, report);
+  return report;
+}
+
 // `m` is ignored without momentum.
 inline oracle::report oracle_update(tensor& p, tensor const& g, tensor& m, lowp::sgd const& s,
                                     std::uint64_t step, slot_modes const& modes,
