@@ -402,9 +402,9 @@ TYPED_TEST(checkpoint_format, is_read_by_name_and_as_older_files_have_it) {
   lowp::checkpoint state;
   state.tensor("a", codes).save(path);
   EXPECT_EQ(lowp::safetensors::file(path).metadata().at("format.a"),
-            facts + names[static_cast<std::size_t>(F.codes)]);
+            facts + names[static_cast<std::size_t>(F.special_values)]);
   for (std::size_t i = 0; i < 4; ++i) {
-    bool const fits = i == static_cast<std::size_t>(F.codes);
+    bool const fits = i == static_cast<std::size_t>(F.special_values);
     for (std::string const& word : {std::to_string(i), names[i]}) {
       codes.assign(3, TypeParam{});
       set_contents(path, file_of(facts + word));
@@ -412,7 +412,7 @@ TYPED_TEST(checkpoint_format, is_read_by_name_and_as_older_files_have_it) {
       EXPECT_EQ(text, fits ? "not refused"
                            : "lowp::checkpoint: '" + path + "': tensor 'a' has the format '" +
                                  facts + names[i] + "', not '" + facts +
-                                 names[static_cast<std::size_t>(F.codes)] + "'");
+                                 names[static_cast<std::size_t>(F.special_values)] + "'");
       EXPECT_EQ(codes[1].bits(), fits ? 2U : 0U);
     }
   }

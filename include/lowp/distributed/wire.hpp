@@ -66,7 +66,8 @@ std::string text_of_type() {
   } else {
     constexpr format f = T::descriptor;
     return "format " + text_of(f.exponent_bits) + " " + text_of(f.significand_bits) + " " +
-           text_of(f.bias) + " " + text_of(static_cast<int>(f.codes)) + (f.has_sign ? "" : " u");
+           text_of(f.bias) + " " + text_of(static_cast<int>(f.special_values)) +
+           (f.has_sign ? "" : " u");
   }
 }
 

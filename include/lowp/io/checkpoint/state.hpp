@@ -130,7 +130,7 @@ inline std::string format_text(format const& f) {
   text.append(std::to_string(f.exponent_bits)).append("m");
   text.append(std::to_string(f.significand_bits)).append(" bias ");
   text.append(std::to_string(f.bias)).append(before_specials);
-  return text.append(specials_names[static_cast<std::size_t>(f.codes)]);
+  return text.append(specials_names[static_cast<std::size_t>(f.special_values)]);
 }
 
 /// Returns the name of `specials` that a file calls `word`, or an empty text if it is unknown here.
