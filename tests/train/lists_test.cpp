@@ -134,6 +134,37 @@ TEST(lists, give_each_tensor_its_own_bits_in_every_slot) {
   EXPECT_NE(want[0].v, want[1].v);
 }
 
+TEST(lists, have_one_moment_report_for_each_tensor) {
+  std::vector<state> want = states();
+  std::vector<state> got = want;
+  std::vector<lowp::moment_report> expected(want.size()), reports(want.size());
+  for (std::uint32_t i = 0; i < want.size(); ++i)
+    lowp::update(want[i].p, want[i].g, want[i].m, want[i].v, lowp::adamw{}, 1, mode.of_tensor(i),
+                 expected[i]);
+  lowp::update(list_of(got), lowp::adamw{}, 1, mode, reports);
+  EXPECT_TRUE(got == want);
+  for (std::size_t i = 0; i < want.size(); ++i) {
+    EXPECT_EQ(reports[i].count, want[i].p.size());
+    EXPECT_EQ(reports[i].second.wished, expected[i].second.wished);
+    EXPECT_EQ(reports[i].second.bias(), expected[i].second.bias());
+  }
+  reports.pop_back();
+  EXPECT_EQ(refusal_of([&] { lowp::update(list_of(got), lowp::adamw{}, 2, mode, reports); }),
+            "lowp::update: 3 reports for a list of 4 tensors");
+  EXPECT_TRUE(got == want);
+}
+
+TEST(lists, of_named_spans_have_types_that_can_be_written_down) {
+  struct gradients {
+    std::vector<bfloat16> x = std::vector(9, bfloat16(2)), y = std::vector(16, bfloat16(2));
+    std::vector<lowp::named<bfloat16>> list{{"x", x}, {"y", y}};
+  };
+  gradients all;
+  EXPECT_EQ(lowp::measure(all.list).norm(), 10);
+  EXPECT_EQ(lowp::clip(all.list, 5.0f).norm(), 10);
+  EXPECT_EQ(all.x[0], bfloat16(1));
+}
+
 // A name outlives the expression: the characters are the caller's.
 template <class Name>
 constexpr int tensors_named_by =
@@ -171,6 +202,16 @@ TEST(lists, deduce_their_types) {
       std::same_as<decltype(lowp::sgd_tensor{a.p, a.g, ""}), lowp::sgd_tensor<bfloat16, float>>);
   static_assert(std::same_as<decltype(lowp::fused_add_tensor{a.p, a.p}),
                              lowp::fused_add_tensor<bfloat16, bfloat16>>);
+  // A class writes them down for its members: what is left out follows what stands before it.
+  static_assert(std::same_as<lowp::adamw_tensor<bfloat16>,
+                             lowp::adamw_tensor<bfloat16, bfloat16, bfloat16, bfloat16>>);
+  static_assert(std::same_as<lowp::adamw_tensor<lowp::kahan<bfloat16>, bfloat16, float>,
+                             decltype(lowp::adamw_tensor{lowp::kahan{a.p, rest}, rest, a.g, a.g})>);
+  static_assert(std::same_as<lowp::momentum_tensor<lowp::master<float, bfloat16>>,
+                             decltype(lowp::momentum_tensor{lowp::master{a.g, rest}, rest, rest})>);
+  static_assert(
+      std::same_as<lowp::sgd_tensor<lowp::split_master<bfloat16, std::uint8_t>>,
+                   lowp::sgd_tensor<lowp::split_master<bfloat16, std::uint8_t>, bfloat16>>);
   state const before = b;
   lowp::update(std::span(spans), lowp::adamw{.lr = 0.01}, 1, {});
   EXPECT_NE(a, state(8));

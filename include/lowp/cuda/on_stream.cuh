@@ -31,12 +31,6 @@ bool is_null_report([[maybe_unused]] T const& x) {
     return false;
 }
 
-/// Returns the report that the others follow. An empty list has none: nothing reads or writes it.
-inline update_report& first_report(std::span<update_report> reports) {
-  static constexpr update_report none{};
-  return reports.empty() ? const_cast<update_report&>(none) : reports.front();
-}
-
 /// Converts an argument in device memory: a pointer to its object, a range to a span.
 template <class T>
 decltype(auto) argument(T&& x) {
@@ -44,7 +38,7 @@ decltype(auto) argument(T&& x) {
   if constexpr (report_pointer<U>)
     return *x;
   else if constexpr (detail::report_list<T>)
-    return first_report(x);
+    return detail::report_at<detail::listed_report<T>>(x, 0);  // the others follow
   else if constexpr (device_range<std::remove_reference_t<T>>)
     return cuda::view_of(x);  // a buffer may convert to a pointer, too
   else if constexpr (std::convertible_to<U, stochastic const*>)

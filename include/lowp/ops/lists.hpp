@@ -17,6 +17,18 @@
 
 namespace lowp {
 
+namespace detail {
+template <class P>
+struct working_element_of : std::type_identity<P> {};
+template <class P>
+  requires requires(P const& p) { p.layout().working; }
+struct working_element_of<P> {
+  using part = std::tuple_element_t<decltype(std::declval<P const&>().layout())::working,
+                                    decltype(std::declval<P const&>().parts())>;
+  using type = typename part::value_type;
+};
+}  // namespace detail
+
 /// A type for the tensors of a list: an element type, which stands for spans of it, or a storage.
 /// The storage has no member `scale`, because one kernel serves all tensors.
 template <class S>
@@ -26,13 +38,19 @@ concept listable = element<S> || detail::packed_range<S> ||
 template <listable S>
 using listed = std::conditional_t<element<S>, std::span<S>, S>;
 
+/// The element type that a model computes with: of a storage, its working copy's.
+template <listable P>
+using working_element = typename detail::working_element_of<P>::type;
+
 /// A tensor of a list for `fused_add`, for SGD without and with momentum, and for AdamW. It gets
 /// the results of a call of its own. Tensor i of the list adds i to the tensor number in the upper
 /// half of every stochastic mode's stream. An error text has the name, if there is one. The caller
 /// owns its characters.
 ///
 ///     std::vector list{adamw_tensor{p, g, m, v}, adamw_tensor{q, h, n, w, "head"}};
-template <listable P, element U>
+///     std::vector<adamw_tensor<bfloat16>> list;                  gradient and moments alike
+///     std::vector<adamw_tensor<kahan<bfloat16>, bfloat16, float>> list;       moments of float
+template <listable P, element U = working_element<P>>
 struct fused_add_tensor {
   listed<P> p;
   std::span<U const> u;
@@ -43,7 +61,7 @@ struct fused_add_tensor {
     return std::tie(p, alpha, u, rest...);
   }
 };
-template <listable P, element G>
+template <listable P, element G = working_element<P>>
 struct sgd_tensor {
   listed<P> p;
   std::span<G const> g;
@@ -52,7 +70,7 @@ struct sgd_tensor {
   static constexpr char const* function = "update";
   LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, rest...); }
 };
-template <listable P, element G, listable M>
+template <listable P, element G = working_element<P>, listable M = G>
 struct momentum_tensor {
   listed<P> p;
   std::span<G const> g;
@@ -62,7 +80,7 @@ struct momentum_tensor {
   static constexpr char const* function = "update";
   LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, momentum, rest...); }
 };
-template <listable P, element G, listable M, listable V>
+template <listable P, element G = working_element<P>, listable M = G, listable V = M>
 struct adamw_tensor {
   listed<P> p;
   std::span<G const> g;
@@ -119,12 +137,12 @@ template <class Name>
 using needs_storage =
     needs<Name, not_a_writable_range_such_as_std_span_x_data_x_size_nor_a_storage_without_blocks>;
 
-/// Reports, one for each tensor of a list.
 template <class T>
-concept report_list = std::convertible_to<T, std::span<update_report>>;
-
+struct of_one_tensor : std::type_identity<T> {};
+template <report_list T>
+struct of_one_tensor<T> : std::type_identity<listed_report<T>&> {};
 template <class T>
-using as_of_one_tensor = std::conditional_t<report_list<T>, update_report&, T>;
+using as_of_one_tensor = typename of_one_tensor<T>::type;
 
 template <class Operation, class Arguments>
 inline constexpr bool takes_all = false;
@@ -141,13 +159,18 @@ concept takes_each =
                          decltype(tensor.arguments(std::declval<as_of_one_tensor<Rest>>()...))>;
     };
 
+/// Returns a report; for the tensor with which an empty list is checked, one that nothing writes.
+template <class Report>
+LOWP_HOST_FN Report& report_at(std::span<Report> reports, std::size_t number) {
+  static constexpr Report none{};
+  return number < reports.size() ? reports[number] : const_cast<Report&>(none);
+}
+
 /// Returns the argument for tensor number `number`: its mode, its report, or the argument itself.
 template <class T>
-LOWP_HOST_FN decltype(auto) argument_of_tensor(T& argument, std::uint32_t number,
-                                               update_report& unused) {
+LOWP_HOST_FN decltype(auto) argument_of_tensor(T& argument, std::uint32_t number) {
   if constexpr (report_list<T&>) {
-    std::span<update_report> const reports(argument);
-    return (number < reports.size() ? reports[number] : unused);
+    return report_at<listed_report<T&>>(argument, number);
   } else if constexpr (rounding<std::remove_cv_t<T>>) {
     return of_tensor(argument, number);
   } else {
@@ -165,7 +188,7 @@ error_text check_reports(char const* function, List const& list, Rest&... rest) 
   error_text wrong;
   auto const check = [&](auto& argument) {
     if constexpr (report_list<decltype(argument)>) {
-      std::size_t const size = std::span<update_report>(argument).size();
+      std::size_t const size = std::span<listed_report<decltype(argument)>>(argument).size();
       if (size != tensors)
         wrong = joined_text({function, ": ", size, " reports for a list of ", tensors, " tensors"});
     }
@@ -179,11 +202,10 @@ template <template <class> class Operation, class Executor, class List, class...
 void call_list_on(Executor const& executor, List const& list, Rest&... rest) {
   constexpr char const* function = std::ranges::range_value_t<List>::function;
   executor.refuse_if(check_reports(function, list, rest...));
-  update_report unused;
   call_each(executor, function, list,
             [&](auto const& on, auto const& tensor, std::uint32_t number) {
               std::apply(Operation<std::remove_cvref_t<decltype(on)>>{{on}},
-                         tensor.arguments(argument_of_tensor(rest, number, unused)...));
+                         tensor.arguments(argument_of_tensor(rest, number)...));
             });
 }
 

@@ -17,6 +17,23 @@ namespace lowp {
 namespace detail {
 template <class T>
 concept reports_update = one_of<T, update_report, update_amax, moment_report>;
+/// Returns the report of a list of reports, one for each tensor, or void.
+template <class T>
+auto report_of_list() {
+  if constexpr (std::convertible_to<T, std::span<update_report>>)
+    return std::type_identity<update_report>{};
+  else if constexpr (std::convertible_to<T, std::span<update_amax>>)
+    return std::type_identity<update_amax>{};
+  else if constexpr (std::convertible_to<T, std::span<moment_report>>)
+    return std::type_identity<moment_report>{};
+  else
+    return std::type_identity<void>{};
+}
+template <class T>
+using listed_report = typename decltype(report_of_list<T>())::type;
+template <class T>
+concept report_list = !std::is_void_v<listed_report<T>>;
+
 template <class... T>
 inline constexpr bool reports_moments =
     (std::same_as<std::remove_cvref_t<T>, moment_report> || ...);
@@ -48,8 +65,7 @@ concept outcome_rounding = rounding<T> || has_device_mode<T>;
 
 template <class T>
 using neither_a_rounding_mode_of_ranges_an_overflow_policy_nor_a_report_variable =
-    fit<range_rounding<std::remove_cvref_t<T>> || policy_then_report<T> ||
-        std::convertible_to<T, std::span<update_report>>>;
+    fit<range_rounding<std::remove_cvref_t<T>> || policy_then_report<T> || report_list<T>>;
 using may_have_outcome =
     may_have<3, names::rounding_overflow_or_report,
              neither_a_rounding_mode_of_ranges_an_overflow_policy_nor_a_report_variable>;

@@ -27,12 +27,14 @@ concept lasting_name = std::convertible_to<N, std::string_view> &&
 struct the_name_is_a_temporary;
 }  // namespace detail
 
-/// A tensor of a list: a span, or any struct of the folder storage. The caller owns the elements
-/// and the characters of the name.
+/// A tensor of a list: a span, which an element type stands for, or any struct of the folder
+/// storage. The caller owns the elements and the characters of the name.
+///
+///     std::vector<named<bfloat16>> list{{"x", x}, {"y", y}};    a member of a class
 template <class Values>
 struct named {
   std::string_view name;
-  Values values;
+  std::conditional_t<element<std::remove_const_t<Values>>, std::span<Values>, Values> values;
 };
 template <detail::lasting_name N, std::ranges::contiguous_range R>
 named(N&&, R&&) -> named<std::span<std::remove_reference_t<std::ranges::range_reference_t<R>>>>;

@@ -63,7 +63,7 @@ struct kahan_layout : layout_of_parts<P, C> {
 /// smallest value of float8_e4m3fn.
 ///
 /// @tparam P, C  narrow types; bfloat16 twice gives about 16 bits of precision in 4 bytes
-template <narrow P, narrow C>
+template <narrow P, narrow C = P>
 struct kahan {
   std::span<P> value;
   std::span<C> compensation;  ///< as many elements as `value`, initially zeros

@@ -124,8 +124,7 @@ template <class T>
 using not_a_step_that_counts_from_1 = fit<step_number<std::remove_cvref_t<T>>>;
 template <class T>
 using neither_a_rounding_mode_of_steps_an_overflow_policy_nor_a_report_variable =
-    fit<update_rounding<std::remove_cvref_t<T>> || policy_then_report<T> ||
-        std::convertible_to<T, std::span<update_report>>>;
+    fit<update_rounding<std::remove_cvref_t<T>> || policy_then_report<T> || report_list<T>>;
 struct there_is_no_optimizer_such_as_sgd_lion_or_adamw;
 
 using needs_parameter =
