@@ -8,6 +8,11 @@
 #include <lowp-needs-std=c++20>  // Compilers continue after #error, but not after a missing file.
 #endif
 
+// Every header of the library takes these from here.
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+
 #if defined(__i386__) && !defined(__SSE2_MATH__)
 #error "lowp needs arithmetic without excess precision: compile with -msse2 -mfpmath=sse"
 #endif

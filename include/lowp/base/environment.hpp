@@ -5,8 +5,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <cstdint>
-
 namespace lowp::detail {
 
 /// A scope with the kernel's environment. A function with such a scope must not compute in floating

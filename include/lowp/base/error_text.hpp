@@ -5,8 +5,6 @@
 #include <lowp/base/raise.hpp>
 
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
 #include <string>

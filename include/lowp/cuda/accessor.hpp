@@ -7,8 +7,6 @@
 #include <lowp/format/encode_in_range.hpp>
 
 #include <concepts>
-#include <cstdint>
-#include <type_traits>
 
 namespace lowp::cuda {
 

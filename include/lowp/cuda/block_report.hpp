@@ -7,9 +7,6 @@
 #include <lowp/report/lanes.hpp>
 #include <lowp/report/warp_sums.hpp>
 
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp::cuda {
 
 LOWP_EXACT_BEGIN

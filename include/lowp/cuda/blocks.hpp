@@ -7,10 +7,6 @@
 #include <lowp/cuda/scale_group.hpp>
 #include <lowp/storage/scale.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp::cuda {
 
 template <int Block, class Codes, class Rule>

@@ -5,10 +5,6 @@
 #include <lowp/format/nonfinite_codes.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <cstdint>
-#include <span>
-#include <type_traits>
-
 namespace lowp::cuda {
 
 /// The elements of a chunk: as many as share one Philox block.

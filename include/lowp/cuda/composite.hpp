@@ -5,8 +5,6 @@
 #include <lowp/cuda/accessor.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
 #include <utility>
 

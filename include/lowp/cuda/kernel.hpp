@@ -28,9 +28,6 @@
 #include <lowp/cuda/composite.hpp>
 #include <lowp/cuda/tuning.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
 #include <utility>
 
 namespace lowp::cuda {

@@ -6,9 +6,6 @@
 #include <lowp/format/codec.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp::cuda {
 
 using simd::access;

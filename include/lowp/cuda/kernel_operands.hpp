@@ -5,10 +5,7 @@
 #include <lowp/cuda/kernel.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp::cuda {
 

@@ -10,8 +10,6 @@
 
 #include <cuda_runtime.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <utility>

@@ -5,11 +5,7 @@
 #include <lowp/cuda/grid.hpp>
 #include <lowp/ops/lists.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
-#include <type_traits>
 #include <vector>
 
 namespace lowp::cuda {

@@ -6,8 +6,6 @@
 #include <lowp/simd/operand.hpp>
 
 #include <concepts>
-#include <cstdint>
-#include <type_traits>
 
 namespace lowp::cuda {
 

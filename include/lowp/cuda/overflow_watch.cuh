@@ -17,8 +17,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

@@ -5,8 +5,6 @@
 #include <lowp/cuda/chunk.hpp>
 #include <lowp/format/random.hpp>
 
-#include <cstdint>
-
 namespace lowp::cuda {
 
 /// The bits of eight elements at any index: from one Philox block, or from two.

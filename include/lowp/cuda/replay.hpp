@@ -6,8 +6,6 @@
 #include <lowp/cuda/kernel_operand.hpp>
 #include <lowp/train/update.hpp>
 
-#include <cstdint>
-
 namespace lowp::cuda {
 
 /// The state in device memory that changes from step to step. `lr` replaces the optimizer's, and

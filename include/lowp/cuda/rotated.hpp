@@ -5,9 +5,6 @@
 #include <lowp/cuda/kernel_operands.hpp>
 #include <lowp/quantization/hadamard.hpp>
 
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp::cuda {
 
 template <int Points, class Elements, class Rounded>

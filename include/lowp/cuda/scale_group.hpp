@@ -6,8 +6,6 @@
 #include <lowp/cuda/chunk.hpp>
 #include <lowp/report/warp_sums.hpp>
 
-#include <cstdint>
-
 namespace lowp::cuda {
 
 /// @tparam Threads  of a block: neighbours in a warp, with a chunk each in every pass

@@ -7,9 +7,6 @@
 #include <lowp/cuda/tuning.hpp>
 #include <lowp/format/basic_float.hpp>
 
-#include <cstdint>
-#include <type_traits>
-
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 #error "lowp/cuda needs sm_80 or newer: give nvcc -arch=sm_80, or that of your GPU"
 #endif

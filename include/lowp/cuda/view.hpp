@@ -6,9 +6,7 @@
 #include <lowp/ops/arguments.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <cstddef>
 #include <span>
-#include <type_traits>
 
 namespace lowp::cuda {
 

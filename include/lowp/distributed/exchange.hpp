@@ -7,8 +7,6 @@
 #include <lowp/distributed/wire.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <numeric>
 #include <ranges>
 #include <span>

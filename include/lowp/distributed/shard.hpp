@@ -3,8 +3,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// A rank's elements of an array: `size` of them, from element `first`.

@@ -11,8 +11,6 @@
 
 #include <array>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 

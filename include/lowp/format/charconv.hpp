@@ -8,8 +8,6 @@
 #include <lowp/format/math.hpp>
 
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 #include <system_error>
 

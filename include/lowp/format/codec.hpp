@@ -8,8 +8,6 @@
 #include <lowp/lanes/lanes.hpp>
 
 #include <concepts>
-#include <cstdint>
-#include <type_traits>
 
 namespace lowp::detail {
 

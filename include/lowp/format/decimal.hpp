@@ -8,9 +8,6 @@
 #include <array>
 #include <bit>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
 
 namespace lowp::detail::inline LOWP_UNIT {
 

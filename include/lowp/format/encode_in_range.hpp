@@ -6,7 +6,6 @@
 
 #include <array>
 #include <concepts>
-#include <cstdint>
 
 namespace lowp::detail {
 

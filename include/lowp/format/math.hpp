@@ -4,8 +4,6 @@
 
 #include <lowp/format/arithmetic.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 namespace detail {

@@ -4,8 +4,6 @@
 
 #include <lowp/format/basic_float.hpp>
 
-#include <cstdint>
-
 namespace lowp::detail {
 
 /// Says that a type stores each magnitude below 2 as a finite value.

@@ -5,8 +5,6 @@
 
 #include <lowp/format/format.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// A policy, applied after rounding as if the exponent had no upper end.

@@ -15,8 +15,6 @@
 #include <lowp/format/format.hpp>
 #include <lowp/format/rounding.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// Finite formats have no infinity. In extended ones the largest magnitude is infinite.

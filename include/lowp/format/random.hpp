@@ -5,7 +5,6 @@
 #include <lowp/lanes/lanes.hpp>
 
 #include <array>
-#include <cstdint>
 
 namespace lowp {
 

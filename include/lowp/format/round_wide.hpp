@@ -6,8 +6,6 @@
 #include <lowp/format/rounding.hpp>
 #include <lowp/lanes/lanes.hpp>
 
-#include <cstdint>
-
 namespace lowp::detail {
 
 inline constexpr std::uint64_t binary64_sign = std::uint64_t{1} << 63;

@@ -8,8 +8,6 @@
 #include <lowp/format/random.hpp>
 
 #include <concepts>
-#include <cstdint>
-#include <type_traits>
 
 namespace lowp {
 

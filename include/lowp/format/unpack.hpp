@@ -6,9 +6,7 @@
 #include <lowp/format/codec.hpp>
 
 #include <concepts>
-#include <cstdint>
 #include <limits>
-#include <type_traits>
 
 namespace lowp::detail {
 

@@ -11,13 +11,10 @@
 
 #include <ATen/core/TensorBase.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <span>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <variant>
 
 namespace lowp::detail {

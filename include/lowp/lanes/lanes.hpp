@@ -9,9 +9,6 @@
 
 #include <lowp/lanes/scalar_lanes.hpp>
 
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp {
 
 namespace lanes {

@@ -5,9 +5,6 @@
 
 #include <lowp/lanes/lanes.hpp>
 
-#include <cstddef>
-#include <type_traits>
-
 namespace lowp {
 
 namespace fold {

@@ -5,9 +5,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp {
 
 /// The operations of a lane type; packs have theirs in simd/pack.hpp.

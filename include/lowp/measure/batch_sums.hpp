@@ -7,7 +7,6 @@
 #include <lowp/measure/sum_report.hpp>
 
 #include <concepts>
-#include <cstdint>
 
 #if !defined(__CUDA_ARCH__)
 #include <lowp/simd/pack.hpp>

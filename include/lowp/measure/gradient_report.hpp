@@ -5,8 +5,6 @@
 #include <lowp/report/lanes.hpp>
 #include <lowp/report/outside.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// Counts, largest magnitude and sum of squares over the elements of one or more gradients. All

@@ -5,8 +5,6 @@
 #include <lowp/report/lanes.hpp>
 #include <lowp/report/outside.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// The sum of the terms of one or more ranges, or of products of two. All zero bytes are an empty

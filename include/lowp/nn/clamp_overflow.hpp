@@ -7,9 +7,7 @@
 #include <lowp/measure/gradients.hpp>
 
 #include <concepts>
-#include <cstdint>
 #include <limits>
-#include <type_traits>
 
 namespace lowp {
 

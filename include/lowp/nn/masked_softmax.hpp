@@ -5,10 +5,7 @@
 #include <lowp/nn/softmax.hpp>
 
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <span>
-#include <type_traits>
 
 namespace lowp {
 

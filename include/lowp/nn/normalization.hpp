@@ -4,7 +4,6 @@
 
 #include <lowp/nn/rows.hpp>
 
-#include <cstdint>
 #include <tuple>
 
 namespace lowp::detail {

@@ -4,9 +4,7 @@
 
 #include <lowp/nn/rows.hpp>
 
-#include <cstddef>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp::detail {
 

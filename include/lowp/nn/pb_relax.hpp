@@ -5,8 +5,6 @@
 #include <lowp/nn/softmax.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <cstddef>
-
 namespace lowp::detail {
 
 /// Softmax with every step but the sum rounded to T.

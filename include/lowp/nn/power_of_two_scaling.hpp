@@ -17,9 +17,6 @@
 #include <lowp/ops/scaled_cast.hpp>
 #include <lowp/storage/scale.hpp>
 
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp {
 
 /// Counts over ranges that were multiplied by powers of two. All zero bytes are an empty report.

@@ -9,11 +9,8 @@
 #include <lowp/storage/packed.hpp>
 
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <initializer_list>
 #include <span>
-#include <type_traits>
 
 namespace lowp {
 

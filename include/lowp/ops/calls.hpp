@@ -10,7 +10,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <cstddef>
 #include <utility>
 
 namespace lowp::detail {

@@ -8,9 +8,7 @@
 #include <lowp/ops/calls.hpp>
 
 #include <concepts>
-#include <cstdint>
 #include <initializer_list>
-#include <type_traits>
 
 namespace lowp::detail {
 

@@ -3,8 +3,6 @@
 
 #include <lowp/ops/roles.hpp>
 
-#include <type_traits>
-
 namespace lowp {
 
 namespace detail {

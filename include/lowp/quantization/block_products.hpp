@@ -11,8 +11,6 @@
 #include <lowp/report/exact_sum.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <ranges>
 #include <utility>
 

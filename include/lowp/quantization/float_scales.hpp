@@ -4,9 +4,7 @@
 
 #include <lowp/quantization/scale_rules.hpp>
 
-#include <cstdint>
 #include <span>
-#include <type_traits>
 
 namespace lowp::detail {
 

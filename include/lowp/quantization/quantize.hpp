@@ -7,8 +7,6 @@
 #include <lowp/report/amax.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <vector>
 

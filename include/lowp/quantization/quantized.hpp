@@ -9,12 +9,8 @@
 #include <lowp/storage/block_scaled.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
 #include <span>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace lowp {

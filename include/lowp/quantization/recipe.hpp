@@ -5,9 +5,6 @@
 
 #include <lowp/quantization/float_scales.hpp>
 
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp {
 
 /// The rounding of a scaled element to nearest: the choice between two codes that are equally near.

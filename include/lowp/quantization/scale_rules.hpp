@@ -10,8 +10,6 @@
 #include <lowp/storage/layout.hpp>
 #include <lowp/storage/scale.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// A rule for the scale of a block. The first ones make scales of float8_e4m3fn beside one of the

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <ranges>
 #include <span>
 

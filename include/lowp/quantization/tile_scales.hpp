@@ -6,10 +6,6 @@
 #include <lowp/quantization/quantized.hpp>
 #include <lowp/report/amax.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
 namespace lowp::detail {
 
 LOWP_EXACT_BEGIN

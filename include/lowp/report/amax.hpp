@@ -4,8 +4,6 @@
 
 #include <lowp/report/lanes.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// The largest |x| seen, infinity included; 0 if none was. Reports skip NaN and count it beside, so

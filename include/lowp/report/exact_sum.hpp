@@ -5,9 +5,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace lowp {
 
 namespace detail {

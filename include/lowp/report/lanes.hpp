@@ -6,8 +6,6 @@
 #include <lowp/lanes/lanes.hpp>
 #include <lowp/report/update_report.hpp>
 
-#include <cstdint>
-
 namespace lowp::detail {
 
 /// The class that counts a report in lanes F (`type`). Its `total` returns one loop's partial.

@@ -5,8 +5,6 @@
 #include <lowp/report/lanes.hpp>
 #include <lowp/report/outside.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// Counts and sums over the elements of a moment. Each step computed w for it in float, and changed

@@ -4,8 +4,6 @@
 #include <lowp/report/exact_sum.hpp>
 #include <lowp/report/outside.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 namespace detail {

@@ -5,8 +5,6 @@
 #include <lowp/lanes/lanes.hpp>
 #include <lowp/report/exact_sum.hpp>
 
-#include <cstdint>
-
 namespace lowp::detail {
 
 LOWP_EXACT_BEGIN

@@ -10,10 +10,6 @@
 #include <lowp/simd/random.hpp>
 #include <lowp/simd/streaming.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp::simd {
 
 template <class Isa, class Operand>

@@ -10,9 +10,6 @@
 #include <lowp/format/basic_float.hpp>
 #include <lowp/simd/pack.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace lowp::simd {
 
 /// The exponent of what a binary16 number made of a code lacks.

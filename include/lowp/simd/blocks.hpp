@@ -5,10 +5,6 @@
 #include <lowp/simd/accessor.hpp>
 #include <lowp/storage/scale.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp::simd {
 
 /// The number of elements that wait: two batches, or a block if that is more. Scales of the second

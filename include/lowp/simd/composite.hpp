@@ -5,7 +5,6 @@
 #include <lowp/simd/accessor.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <cstddef>
 #include <tuple>
 #include <utility>
 

@@ -20,11 +20,9 @@
 #endif
 #endif
 
-#include <cstddef>
 #include <cstdlib>
 #include <stdexcept>
 #include <string_view>
-#include <type_traits>
 
 namespace lowp {
 

@@ -7,8 +7,6 @@
 #include <lowp/simd/pack.hpp>
 
 #include <concepts>
-#include <cstdint>
-#include <type_traits>
 
 namespace lowp::simd {
 

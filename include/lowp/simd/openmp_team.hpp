@@ -10,8 +10,6 @@
 #include <lowp/simd/executors.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <type_traits>
 #include <vector>
 
 namespace lowp::detail::inline LOWP_UNIT {

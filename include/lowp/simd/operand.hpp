@@ -7,11 +7,8 @@
 #include <lowp/storage/scale.hpp>
 
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace lowp {

@@ -8,9 +8,6 @@
 
 #include <array>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
 
 namespace lowp::simd {
 

@@ -6,10 +6,6 @@
 #include <lowp/simd/pairs.hpp>
 #include <lowp/simd/random.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
-
 namespace lowp::simd {
 
 /// Stores packs of codes of four bits, in pair_order.

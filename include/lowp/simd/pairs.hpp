@@ -13,9 +13,7 @@
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/pack.hpp>
 
-#include <cstdint>
 #include <limits>
-#include <type_traits>
 
 namespace lowp::simd {
 

@@ -8,7 +8,6 @@
 
 #include <bit>
 #include <concepts>
-#include <cstdint>
 
 namespace lowp::simd {
 

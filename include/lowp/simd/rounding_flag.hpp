@@ -4,8 +4,6 @@
 
 #include <lowp/base/environment.hpp>
 
-#include <cstdint>
-
 namespace lowp::simd {
 
 LOWP_EXACT_BEGIN

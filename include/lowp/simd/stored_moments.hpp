@@ -11,8 +11,6 @@
 #include <lowp/storage/layout.hpp>
 #include <lowp/storage/packed.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <tuple>
 #include <utility>

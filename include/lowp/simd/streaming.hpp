@@ -4,9 +4,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace lowp::simd {
 
 /// The elements of a loop, and of the whole range if a thread has a part of it.

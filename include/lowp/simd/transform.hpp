@@ -6,9 +6,7 @@
 #include <lowp/simd/accessor.hpp>
 #include <lowp/simd/update_sums.hpp>
 
-#include <cstddef>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace lowp::simd {

@@ -8,7 +8,6 @@
 #include <lowp/simd/rows/row_fold.hpp>
 #include <lowp/simd/stored_moments.hpp>
 
-#include <cstddef>
 #include <tuple>
 
 namespace lowp {

@@ -4,9 +4,6 @@
 
 #include <lowp/lanes/lanes.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace lowp {
 
 namespace simd {

@@ -3,12 +3,9 @@
 
 #include <lowp/storage/block_scaled.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp {
 

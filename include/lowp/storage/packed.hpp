@@ -5,11 +5,8 @@
 #include <lowp/base/error_text.hpp>
 #include <lowp/format/basic_float.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <span>  // the lightest header that declares the concepts of ranges
 #include <string>
-#include <type_traits>
 
 namespace lowp {
 

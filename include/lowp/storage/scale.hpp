@@ -10,9 +10,6 @@
 #include <lowp/format/codec.hpp>
 #include <lowp/report/amax.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace lowp {
 
 /// A type for scaled codes: a narrow type with zero and a largest finite value of at least 4.

@@ -10,10 +10,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>

@@ -8,8 +8,6 @@
 #include <lowp/train/update.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <span>
 
 namespace lowp {

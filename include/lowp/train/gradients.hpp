@@ -16,8 +16,6 @@
 #include <lowp/ops/tensor_list.hpp>
 #include <lowp/train/loss_scaler.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 template <class L>

@@ -7,11 +7,8 @@
 #include <lowp/ops/transform.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 namespace lowp {
 

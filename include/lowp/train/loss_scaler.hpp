@@ -8,7 +8,6 @@
 #include <lowp/train/optimizer.hpp>
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
 #include <string_view>
 

@@ -20,7 +20,6 @@
 #include <lowp/ops/number.hpp>
 
 #include <concepts>
-#include <cstdint>
 #include <initializer_list>
 #include <iterator>
 

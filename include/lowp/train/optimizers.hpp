@@ -6,7 +6,6 @@
 #include <lowp/train/optimizer.hpp>
 
 #include <array>
-#include <cstdint>
 
 namespace lowp {
 

@@ -14,7 +14,6 @@
 #include <lowp/ops/cast.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
-#include <cstddef>
 #include <span>
 
 namespace lowp {

@@ -6,8 +6,6 @@
 #include <lowp/train/typical_update.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>

@@ -9,8 +9,6 @@
 #include <array>
 #include <cmath>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>

@@ -4,8 +4,6 @@
 
 #include <lowp/watch/frames.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <optional>
 #include <stdexcept>

@@ -15,8 +15,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <optional>
 #include <string>

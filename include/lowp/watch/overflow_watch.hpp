@@ -22,13 +22,10 @@
 
 #include <algorithm>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

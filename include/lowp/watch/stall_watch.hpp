@@ -20,8 +20,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>

@@ -8,8 +8,6 @@
 #include <lowp/cuda/rows/row_plan.hpp>
 #include <lowp/simd/rows/column_loop.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <utility>
 
 namespace lowp::cuda {

@@ -11,8 +11,6 @@
 #include <lowp/cuda/rows/row_operand.hpp>
 #include <lowp/cuda/rows/row_team.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
 #include <utility>
 

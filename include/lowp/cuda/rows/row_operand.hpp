@@ -5,8 +5,6 @@
 #include <lowp/cuda/kernel.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <utility>
 
 namespace lowp::cuda {

@@ -6,11 +6,7 @@
 #include <lowp/cuda/rows/row_kernel.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace lowp::cuda {

@@ -13,13 +13,10 @@
 
 #include <climits>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -8,8 +8,6 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include <cstddef>
-#include <cstdint>
 #include <ranges>
 #include <span>
 #include <stdexcept>

@@ -12,13 +12,10 @@
 #include <lowp/io/checkpoint/state.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -10,15 +10,12 @@
 
 #include <charconv>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
 #include <map>
 #include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <map>
 #include <span>

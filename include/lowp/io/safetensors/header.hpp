@@ -8,8 +8,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>

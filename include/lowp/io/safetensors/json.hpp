@@ -6,8 +6,6 @@
 #include <lowp/io/safetensors/header.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>

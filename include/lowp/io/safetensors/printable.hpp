@@ -5,7 +5,6 @@
 #include <lowp/base/config.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <string>
 #include <string_view>
 #include <utility>

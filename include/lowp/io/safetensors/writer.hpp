@@ -6,8 +6,6 @@
 #include <lowp/io/safetensors/json.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <map>
 #include <span>
 #include <stdexcept>

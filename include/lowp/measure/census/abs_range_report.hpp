@@ -5,8 +5,6 @@
 #include <lowp/measure/census/census_lanes.hpp>
 #include <lowp/measure/gradients.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// Counts and range of the elements of one or more tensors. All zero bytes are an empty range.

@@ -4,9 +4,6 @@
 
 #include <lowp/measure/census/census_lanes.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 #if !defined(__CUDA_ARCH__)
 #include <lowp/measure/census/exponent_tally.hpp>
 #include <lowp/simd/rows/row_fold.hpp>

@@ -7,7 +7,6 @@
 #include <lowp/report/lanes.hpp>
 
 #include <concepts>
-#include <cstdint>
 #include <limits>
 
 namespace lowp {

@@ -8,8 +8,6 @@
 #include <lowp/report/lanes.hpp>
 #include <lowp/report/outside.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// The smallest |x| seen; infinity if none was. All zero bytes have seen none.

@@ -6,9 +6,6 @@
 
 #include <lowp/simd/random.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace lowp::simd {
 
 /// Counts exponent fields of binary32 from 1 to 254.

@@ -7,9 +7,6 @@
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/pack.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 LOWP_EXACT_BEGIN
 
 namespace lowp::simd::inline LOWP_UNIT {

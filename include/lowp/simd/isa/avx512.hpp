@@ -6,8 +6,6 @@
 #include <lowp/simd/pack.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 
 // clang inlines only between functions of equal targets, and avx512_bf16 calls these. No code here
 // gives it a reason to use the last feature.

@@ -5,8 +5,6 @@
 #include <lowp/simd/isa/avx512.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <type_traits>
-
 LOWP_EXACT_BEGIN
 
 namespace lowp::simd::inline LOWP_UNIT {

@@ -19,7 +19,6 @@
 #include <lowp/simd/pack.hpp>
 
 #include <concepts>
-#include <cstdint>
 
 namespace lowp::simd {
 

@@ -6,8 +6,6 @@
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/isa/backend.hpp>
 
-#include <cstdint>
-
 LOWP_EXACT_BEGIN
 
 namespace lowp::simd::inline LOWP_UNIT {

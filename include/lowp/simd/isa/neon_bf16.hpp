@@ -5,8 +5,6 @@
 #include <lowp/simd/isa/neon.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <type_traits>
-
 #if defined(__linux__)
 #include <sys/auxv.h>
 #elif defined(__APPLE__)

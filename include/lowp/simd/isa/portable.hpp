@@ -4,8 +4,6 @@
 
 #include <lowp/simd/isa/backend.hpp>
 
-#include <cstdint>
-
 LOWP_EXACT_BEGIN
 
 namespace lowp::simd::inline LOWP_UNIT {

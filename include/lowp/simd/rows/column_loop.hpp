@@ -12,7 +12,6 @@
 #include <lowp/simd/wide.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <tuple>
 #include <utility>
 

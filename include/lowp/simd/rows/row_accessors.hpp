@@ -6,7 +6,6 @@
 #include <lowp/simd/accessor.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
-#include <cstddef>
 #include <tuple>
 #include <utility>
 

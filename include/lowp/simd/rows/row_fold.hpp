@@ -5,8 +5,6 @@
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/simd/pack.hpp>
 
-#include <cstddef>
-
 namespace lowp::simd {
 
 LOWP_EXACT_BEGIN

@@ -9,9 +9,7 @@
 #include <lowp/simd/rows/row_call.hpp>
 #include <lowp/simd/rows/row_fold.hpp>
 
-#include <cstddef>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace lowp::simd {
