@@ -25,10 +25,10 @@ FAULTS = [
     ("format/codec.hpp", "nan = mask_or(nan, equal(a, broadcast<U>(0)));", "", "format/convert"),
     ("format/codec.hpp", "F.significand_bits > 0 ? a : a - rebias", "a", "format/p3109"),
     ("format/codec.hpp", "mask_and(negative, greater(magnitude, broadcast<U>(0)))", "negative", "format/p3109"),
-    ("format/codec.hpp", "payload | select(equal(payload, broadcast<U>(0)), broadcast<U>(binary32_infinity),\n                           broadcast<U>(binary32_nan))", "payload | binary32_infinity", "format/convert"),
-    ("format/codec.hpp", "b = b | ((code << (32 - F.bits())) & binary32_sign);", "", "bits"),
-    ("format/codec.hpp", "select(equal(code & F.code_mask(), broadcast<U>(F.nan_code())), broadcast<U>(binary32_nan),\n               b)", "b", "format/convert"),
-    ("format/codec.hpp", "select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale)", "bits(to_real(magnitude)) + scale", "format/convert"),
+    ("format/decode.hpp", "payload | select(equal(payload, broadcast<U>(0)), broadcast<U>(binary32_infinity),\n                           broadcast<U>(binary32_nan))", "payload | binary32_infinity", "format/convert"),
+    ("format/decode.hpp", "b = b | ((code << (32 - F.bits())) & binary32_sign);", "", "bits"),
+    ("format/decode.hpp", "select(equal(code & F.code_mask(), broadcast<U>(F.nan_code())), broadcast<U>(binary32_nan),\n               b)", "b", "format/convert"),
+    ("format/decode.hpp", "select(equal(magnitude, zero), zero, bits(to_real(magnitude)) + scale)", "bits(to_real(magnitude)) + scale", "format/convert"),
     # Conversions from other numbers.
     ("format/unpack.hpp", "((significand & ((std::uint64_t{1} << -shift) - 1)) != 0)", "0", "format/unpack"),
     ("format/unpack.hpp", "u.significand >> surplus | (surplus > 0 ? sticky : 0)", "u.significand >> surplus", "format/convert"),
@@ -170,7 +170,7 @@ FAULTS = [
     ("quantization/recipe.hpp", "scaled = rounded_as(recipe.of_scale.type, scaled);", "", "quantization/recipes"),
     ("quantization/float_scales.hpp", "rounded_as(of.type, div(amax, most))", "div(amax, most)", "quantization/recipes"),
     ("quantization/float_scales.hpp", "select(lanes::is_nan(q), q, from_bits<F>(min(bits(q), bits(limit))))", "from_bits<F>(min(bits(q), bits(limit)))", "quantization/recipes"),
-    ("quantization/quantized.hpp", "mask_and(greater(amax, reach), mask_not(is_special))", "mask_not(is_special)", "quantization/recipes"),
+    ("quantization/recipe_rule.hpp", "mask_and(greater(amax, reach), mask_not(is_special))", "mask_not(is_special)", "quantization/recipes"),
     ("quantization/quantize.hpp", "wrong.empty() && lanes::is_nan(largest.value())", "false", "quantization/recipes"),
     ("ops/block_cast.hpp", "columns != 0 && (columns % Block != 0 || size % columns != 0)", "false", "ops/block_cast"),
     # Rows and activations.

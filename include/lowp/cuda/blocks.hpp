@@ -5,6 +5,7 @@
 
 #include <lowp/cuda/accessor.hpp>
 #include <lowp/cuda/scale_group.hpp>
+#include <lowp/cuda/scaled_encoding.hpp>
 #include <lowp/storage/scale.hpp>
 
 namespace lowp::cuda {
@@ -36,20 +37,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
       requires(Rule rule, scale_type scale) { rule.decode_code(std::uint32_t{}, scale); };
   using code_accessor = accessor<Codes, IsComputed, Hardware, Rows>;
   static constexpr int threads = Block / chunk_size;
-  static constexpr bool is_to_nearest =
-      std::is_same_v<mode_type<typename Codes::rounding_type>, nearest_even>;
-  static constexpr bool is_packed = !std::is_same_v<typename Codes::order, simd::unpacked>;
-  static constexpr bool encodes_plainly =
-      !code_accessor::encodes && requires(Rule rule, float x) { rule.is_plain(lanes::bits(x), x); };
-  static constexpr bool encodes_nibbles =
-      encodes_plainly && is_packed && detail::has_nibbles<Codes::type::descriptor, std::uint32_t> &&
-      (is_to_nearest || detail::draws_bits<mode_type<typename Codes::rounding_type>>);
-  // By one instruction for two.
-  static constexpr bool converts_nibbles =
-      encodes_plainly && is_packed && is_to_nearest &&
-      requires(float const (&x)[std::size_t{chunk_size}]) {
-        Hardware::nibbles(std::type_identity<typename Codes::type>{}, x);
-      };
+  using encoding = scaled_encoding<Codes, Rule, Hardware, code_accessor::encodes>;
 
  public:
   static constexpr bool keeps_small = false;  // the block's other threads may have a large one
@@ -85,7 +73,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
           thread, 0, x, [&](int) { return chunk_place(first); }, [&](int) { return count != 0; },
           tensor);
       needs_rule_ = needs_rule<1>(tensor);
-      round(thread, 0, x, signs_of(x), first, count, tensor);
+      round(thread, 0, x, encoding::signs_of(x), first, count, tensor);
     }
   }
 
@@ -119,10 +107,10 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   /// Encodes a pass's chunk by the scale that was found.
   LOWP_FN void encode_found(auto const& thread, int pass, float const (&x)[chunk_size],
                             auto const& from, std::uint64_t first, int count, auto const& tensor) {
-    if constexpr (encodes_nibbles && requires { from.signs(pass); })
+    if constexpr (encoding::encodes_nibbles && requires { from.signs(pass); })
       round(thread, pass, x, from.signs(pass), first, count, tensor);
     else
-      round(thread, pass, x, signs_of(x), first, count, tensor);
+      round(thread, pass, x, encoding::signs_of(x), first, count, tensor);
   }
 
   /// The chunks of a square tile, which are successive in the order of threads.
@@ -224,20 +212,6 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     return rule;
   }
 
-  template <class F>
-  LOWP_FN static F without_sign_for_nibbles(F const& x) {
-    if constexpr (encodes_nibbles && !converts_nibbles)
-      return lane<F>::absolute(x);
-    else
-      return x;
-  }
-  template <class F>
-  LOWP_FN static auto signs_of([[maybe_unused]] F const (&x)[chunk_size]) {
-    if constexpr (encodes_nibbles)
-      return detail::signs_for_nibbles(x);
-    else
-      return 0;
-  }
   /// Returns true if a product or quotient does not give all codes of the first N passes.
   template <int N>
   LOWP_FN bool needs_rule(auto const& tensor) const {
@@ -282,18 +256,18 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     if (divides) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
-        scaled[k] = lanes::div(without_sign_for_nibbles(x[k]), factor);
+        scaled[k] = lanes::div(encoding::without_sign_for_nibbles(x[k]), factor);
     } else {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
-        scaled[k] = lanes::mul(without_sign_for_nibbles(x[k]), factor);
+        scaled[k] = lanes::mul(encoding::without_sign_for_nibbles(x[k]), factor);
     }
-    if constexpr (converts_nibbles) {
+    if constexpr (encoding::converts_nibbles) {
       codes_.set_nibbles(Hardware::nibbles(std::type_identity<typename Codes::type>{}, scaled));
-    } else if constexpr (encodes_nibbles) {
+    } else if constexpr (encoding::encodes_nibbles) {
       codes_.set_nibbles(detail::encode_nibbles<Codes::type::descriptor>(scaled, signs, rounding,
                                                                          codes_.bits(first)));
-    } else if constexpr (encodes_plainly) {
+    } else if constexpr (encoding::encodes_plainly) {
       chunk_bits const random = codes_.bits(first);
       codes_.clear();
       LOWP_UNROLL_ON_GPU

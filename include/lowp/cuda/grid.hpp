@@ -11,6 +11,7 @@
 //     has_one_text            optional: kernels have one text for accesses of any width
 #pragma once
 
+#include <lowp/cuda/kernel_call.hpp>
 #include <lowp/cuda/kernel_operands.hpp>
 #include <lowp/cuda/rows/column_kernel.hpp>
 #include <lowp/cuda/rows/row_plan.hpp>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <lowp/quantization/float_scales.hpp>
+#include <lowp/quantization/power_scales.hpp>
 
 namespace lowp {
 

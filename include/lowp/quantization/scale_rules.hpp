@@ -186,52 +186,6 @@ LOWP_FN lanes::word<F> ggml_code(F const& x) {
   return select(lanes::is_nan(x), nan, select(is_small, few, capped));
 }
 
-/// Returns the largest distance from 2^e, in units of its last place, whose logarithm rounds to e.
-/// The logarithm's own last place grows with |e|: j is |e|, or |e| - 1 on the side of zero.
-template <class U>
-LOWP_FN U rounded_away_by_log(U const& j) {
-  using namespace lanes;
-  U sum = broadcast<U>(0);
-  constexpr std::uint32_t more[] = {1, 1, 3, 6, 11, 22, 44};
-  for (int k = 0; k < 7; ++k)
-    sum = sum +
-          select(greater(j, broadcast<U>((4u << k) - 1)), broadcast<U>(more[k]), broadcast<U>(0));
-  return sum;
-}
-
-/// Returns the biased exponent of 2^ceil(log2(x)) or 2^floor(log2(x)), where the logarithm is
-/// rounded to float. It may be negative.
-template <bool Up, class F>
-LOWP_FN lanes::word<F> exponent_by_log(F const& x) {
-  using namespace lanes;
-  using U = word<F>;
-  U const zero = broadcast<U>(0), one = broadcast<U>(1);
-  auto const is_subnormal = greater(broadcast<U>(1u << 23), bits(x));
-  U const b = select(is_subnormal, bits(mul(x, broadcast<F>(0x1p24f))), bits(x));
-  U const field = (b >> 23) - select(is_subnormal, broadcast<U>(24), zero);
-  U const rest = b & 0x7fffff, bias = broadcast<U>(127);
-  if constexpr (Up) {
-    auto const is_below_one = greater(bias, field);
-    U const j = select(is_below_one, bias - field - one, field - bias);
-    return field + select(greater(rest, rounded_away_by_log(j)), one, zero);
-  } else {
-    U const next = field + one;
-    auto const is_below_one = greater(bias, next);
-    U const j = select(is_below_one, bias - next, field - bias);
-    auto const away =
-        mask_and(greater(rounded_away_by_log(j + j) + 1, broadcast<U>(1u << 23) - rest),
-                 mask_not(equal(next, bias)));
-    return select(away, next, field);
-  }
-}
-
-/// The number 2^(code - 127) or its reciprocal, of a code from 0 to 254.
-template <class U>
-LOWP_FN U bits_of_power(U const& code) {
-  return lanes::select(lanes::equal(code, lanes::broadcast<U>(0)), lanes::broadcast<U>(1u << 22),
-                       code << 23);
-}
-
 /// Returns a block's scale of float8_e4m3fn.
 template <class F>
 LOWP_FN block_scale_of<F> fp8_scale(power_rule const& of, tensor_scales const& t, F const& amax) {
@@ -273,55 +227,6 @@ LOWP_FN block_scale_of<F> fp8_scale(power_rule const& of, tensor_scales const& t
       return {scale.code, select(lanes::is_zero(amax), one, mul(scale.value, decode))};
     }
   }
-}
-
-/// Returns a block's scale that is a power of two, for elements of the type T.
-template <class T, class F>
-LOWP_FN block_scale_of<F> power_scale(power_rule const& p, F const& amax) {
-  using namespace lanes;
-  using U = word<F>;
-  constexpr format f = T::descriptor;
-  constexpr auto emax = static_cast<std::uint32_t>(f.max_exponent());
-  float const most = from_bits<float>(detail::decode<f>(f.max_code()));
-  U const zero = broadcast<U>(0), one = broadcast<U>(1), nan = broadcast<U>(255), b = bits(amax);
-  U code = zero;
-  switch (p.rule) {
-    case block_rule::carry:
-      code = ((b + p.carry) >> 23) - emax;
-      break;
-    case block_rule::ceil_log: {
-      F const q = div(amax, broadcast<F>(most));
-      code = min(select(lanes::is_zero(q), zero, exponent_by_log<true>(q)), broadcast<U>(254));
-      break;
-    }
-    case block_rule::floor_log:
-      code = select(lanes::is_zero(amax), zero, exponent_by_log<false>(amax) - emax);
-      break;
-    default: {
-      U const q = bits(mul(amax, broadcast<F>(div(1.0f, most))));
-      U const exact = select(greater(broadcast<U>(1u << 23), q), broadcast<U>(0x400000), zero);
-      U const up = select(greater(q & 0x7fffff, exact), one, zero);
-      code = min((q >> 23) + up, broadcast<U>(254));
-      break;
-    }
-  }
-  code = max(code, zero);
-  using special = infinite_scale;
-  bool const is_nan_then = p.infinite == special::is_nan || p.infinite == special::is_nan_rounded;
-  bool const is_carried =
-      p.infinite == special::is_nan_rounded || p.infinite == special::is_one_rounded;
-  auto const infinite = greater((b + (is_carried ? p.carry : 0)) >> 23, broadcast<U>(254));
-  U const one_or_zero = p.infinite == special::is_zero ? zero : broadcast<U>(127);
-  if (p.infinite != special::is_rounded)
-    code = select(infinite, is_nan_then ? nan : one_or_zero, code);
-  code = select(lanes::is_nan(amax), nan, code);
-  if (p.is_value) return {code, from_bits<F>(bits_of_power(code))};
-  U const of = max(code, broadcast<U>(p.least));
-  U factor = bits_of_power(broadcast<U>(254) - of);
-  if (p.zero_is_one) factor = select(equal(code, zero), broadcast<U>(lanes::bits(1.0f)), factor);
-  factor = select(equal(code, nan), broadcast<U>(binary32_nan), factor);
-  if (p.infinite != special::is_rounded && !is_nan_then) factor = select(infinite, zero, factor);
-  return {code, from_bits<F>(factor)};
 }
 
 LOWP_EXACT_END

@@ -7,28 +7,10 @@
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/packed_codes.hpp>
 #include <lowp/simd/pairs.hpp>
-#include <lowp/simd/random.hpp>
+#include <lowp/simd/staging.hpp>
 #include <lowp/simd/streaming.hpp>
 
 namespace lowp::simd {
-
-template <class Isa, class Operand>
-using random_batches_of = random_batches<typename Isa::registers, rounding_type<Operand>>;
-
-/// Memory for a zero-padded last batch, for a batch that bypasses the caches, and for bits of
-/// stochastic_fast. A store to a member of the accessor could change it, so its constants would be
-/// loaded for every pack. Philox's bits are members: g++ 12 makes a faster step of three bfloat16.
-template <class Isa, class Operand>
-struct staging {
-  alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
-  struct nothing {};
-  static constexpr bool has_random =
-      Operand::is_random && std::is_same_v<rounding_type<Operand>, stochastic_fast>;
-  [[no_unique_address]] std::conditional_t<has_random, random_batches_of<Isa, Operand>, nothing>
-      random;
-
-  LOWP_HOST_FN staging() {}  // a short call does not pay for clear memory
-};
 
 using detail::nans;
 
@@ -284,39 +266,13 @@ class accessor {
     Isa::template encode<leaves_nan>(tag{}, rounding{}, r, x);
   };
 
-  struct no_random {
-    LOWP_HOST_FN no_random(detail::random_origin const&, auto const&) {}
-    LOWP_HOST_FN std::uint16_t const* at(int) const { return nullptr; }
-  };
-  struct maybe_random {
-    struct own_batches : random_batches_of<Isa, Operand> {
-      LOWP_HOST_FN explicit own_batches(auto const&) {}
-    };
-    bool is_on_;
-    std::conditional_t<staging<Isa, Operand>::has_random, random_batches_of<Isa, Operand>&,
-                       own_batches>
-        batches_;
-    std::uint16_t const* bits_ = nullptr;
-
-    LOWP_HOST_FN maybe_random(detail::random_origin const& origin, auto& memory)
-        : is_on_(origin.is_on), batches_(memory) {
-      batches_.start(origin.source, origin.offset);
-    }
-    LOWP_HOST_FN bool is_on() const { return detail::draws_bits<rounding> || is_on_; }
-    LOWP_HOST_FN void next(batch_start<registers>&& start, std::uint16_t* to) {
-      bits_ = batches_.next(static_cast<batch_start<registers>&&>(start), to);
-    }
-    LOWP_HOST_FN std::uint16_t const* at(int k) const { return bits_ + k; }
-  };
-  using random = std::conditional_t<Operand::is_random, maybe_random, no_random>;
-
   Operand const& operand_;
   storage* staged_;
   detail::special_results<U> results_;
   void const* at_ = nullptr;
   bool is_ieee_ = false;  // special results are those of the hardware
   bool streams_;
-  [[no_unique_address]] random random_;
+  [[no_unique_address]] random_of<Isa, Operand> random_;
 };
 
 }  // namespace lowp::simd

@@ -6,6 +6,7 @@
 #include <lowp/cuda/rows/row_kernel.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
+#include <algorithm>
 #include <tuple>
 #include <utility>
 
