@@ -5,6 +5,7 @@
 #include <lowp/openmp.hpp>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -26,8 +27,10 @@ namespace {
 using namespace lowp_test;
 
 constexpr std::size_t shard = lowp::detail::openmp_team::shard;
-constexpr std::array<std::size_t, 7> sizes{0, 1, 1000, shard - 1, shard, shard + 1, 5 * shard + 77};
-constexpr std::array<int, 4> team_sizes{1, 2, 3, 8};
+// Teams start for the last size alone, even where its elements have a byte.
+constexpr std::array<std::size_t, 7> sizes{0,     1,         1000,           shard - 1,
+                                           shard, shard + 1, 17 * shard + 77};
+constexpr std::array<int, 3> team_sizes{1, 3, 8};
 constexpr lowp::stochastic random_bits{.seed = 7, .stream = 8, .offset = 13};
 
 template <class T>
@@ -505,6 +508,26 @@ TEST(openmp, softmax_of_rows_of_every_length) {
       EXPECT_TRUE(same_bits(alone, shared));
       EXPECT_TRUE(same_bits(losses, losses_of_team));
     }
+  }
+}
+
+// Other calls would wait longer for the team's start and end than one thread takes.
+TEST(openmp, starts_a_team_where_it_pays) {
+  omp_set_num_threads(3);
+  std::atomic<int> most = 0;
+  auto const count = [&](auto const& a) {
+    int const threads = omp_get_num_threads();
+    for (int before = most; before < threads && !most.compare_exchange_weak(before, threads);) {
+    }
+    return lowp::lanes::mul(a, a);
+  };
+  for (std::size_t const bytes : {std::size_t{6}, lowp::detail::openmp_team::least_bytes - 6,
+                                  lowp::detail::openmp_team::least_bytes + 6}) {
+    std::vector<float> const x(bytes / 6);
+    std::vector<lowp::bfloat16> y(x.size());
+    most = 0;
+    lowp::openmp::transform(std::cref(count), random_bits, y, x);
+    EXPECT_EQ(most, bytes > lowp::detail::openmp_team::least_bytes ? 3 : 1) << bytes;
   }
 }
 
