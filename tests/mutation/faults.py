@@ -135,7 +135,7 @@ FAULTS = [
     ("measure/gradient_report.hpp", "nan_ += lanes::count(lanes::is_nan(x));", "", "measure/gradients"),
     ("measure/gradient_report.hpp", 'nan != 0 ? __builtin_nan("") : __builtin_inf()', "__builtin_inf()", "measure/gradients"),
     ("measure/gradient_report.hpp", "largest_.add(x);", "", "measure/gradients"),
-    ("measure/census/abs_range_report.hpp", "number = lanes::select(is_nan, lanes::broadcast<U>(0), a);", "", "measure/abs_range"),
+    ("measure/census/abs_range.hpp", "number = lanes::select(is_nan, lanes::broadcast<U>(0), a);", "", "measure/abs_range"),
     ("measure/gradient_report.hpp", "nonfinite_ += lanes::count(lanes::mask_not(is_finite));", "nonfinite_ += 1;", "measure/gradients"),
     ("measure/gradient_report.hpp", "all_squares_.add(squares_);", "", "measure/gradients"),
     ("report/warp_sums.hpp", "if (at / Bits != number % Digits) return;", "if (at / Bits > number % Digits) return;", "cuda/report"),

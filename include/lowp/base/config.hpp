@@ -9,8 +9,10 @@
 #endif
 
 // Every header of the library takes these from here.
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #if defined(__i386__) && !defined(__SSE2_MATH__)

@@ -6,8 +6,6 @@
 #include <lowp/cuda/numbers.hpp>
 #include <lowp/format/encode_in_range.hpp>
 
-#include <concepts>
-
 namespace lowp::cuda {
 
 /// Returns the largest magnitude of the first elements. A GPU's instruction makes NaN canonical.

@@ -168,6 +168,5 @@ class block_report {
 }  // namespace lowp::cuda
 
 template <>
-struct lowp::detail::lanes_of_report<lowp::update_report, float> {
-  using type = lowp::cuda::update_of_thread;
-};
+struct lowp::detail::lanes_of_report<lowp::update_report, float>
+    : std::type_identity<lowp::cuda::update_of_thread> {};

@@ -5,8 +5,6 @@
 #include <lowp/format/round_wide.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <concepts>
-
 namespace lowp::cuda {
 
 /// Returns the number of this code in double: exactly, or rounded to odd with at least 42 digits.

@@ -10,10 +10,8 @@
 #include <lowp/cuda/view.hpp>
 #include <lowp/report/lanes.hpp>
 
-#include <concepts>
 #include <span>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp::cuda {
 

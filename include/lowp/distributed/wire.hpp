@@ -10,7 +10,6 @@
 #include <lowp/ops/scaled_cast.hpp>
 
 #include <array>
-#include <concepts>
 #include <span>
 #include <string>
 

@@ -7,8 +7,6 @@
 #include <lowp/format/rounding.hpp>
 #include <lowp/lanes/lanes.hpp>
 
-#include <concepts>
-
 namespace lowp::detail {
 
 /// The treatment of a stored NaN. A conversion keeps sign and payload; a computed NaN becomes the

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <bit>
-#include <concepts>
 
 namespace lowp::detail::inline LOWP_UNIT {
 

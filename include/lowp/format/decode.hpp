@@ -5,8 +5,6 @@
 #include <lowp/format/format.hpp>
 #include <lowp/lanes/lanes.hpp>
 
-#include <concepts>
-
 namespace lowp::detail {
 
 /// Returns the binary32 pattern of a subnormal magnitude of F, zero included.

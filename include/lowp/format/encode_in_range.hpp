@@ -5,7 +5,6 @@
 #include <lowp/format/codec.hpp>
 
 #include <array>
-#include <concepts>
 
 namespace lowp::detail {
 

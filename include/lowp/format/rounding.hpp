@@ -7,8 +7,6 @@
 
 #include <lowp/format/random.hpp>
 
-#include <concepts>
-
 namespace lowp {
 
 namespace detail {

@@ -5,9 +5,6 @@
 #include <lowp/base/is_equal.hpp>
 #include <lowp/format/codec.hpp>
 
-#include <concepts>
-#include <limits>
-
 namespace lowp::detail {
 
 /// The widest integers, which 32-bit targets lack.

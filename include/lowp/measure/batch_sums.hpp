@@ -6,8 +6,6 @@
 #include <lowp/measure/gradient_report.hpp>
 #include <lowp/measure/sum_report.hpp>
 
-#include <concepts>
-
 #if !defined(__CUDA_ARCH__)
 #include <lowp/simd/pack.hpp>
 #include <lowp/simd/rounding_flag.hpp>
@@ -188,13 +186,11 @@ class gradients_of_batches : public gradient_lanes<simd::pack<float, Isa>> {
 LOWP_EXACT_END
 
 template <class Isa>
-struct lanes_of_report<sum_report, simd::pack<float, Isa>> {
-  using type = sum_of_batches<Isa>;
-};
+struct lanes_of_report<sum_report, simd::pack<float, Isa>>
+    : std::type_identity<sum_of_batches<Isa>> {};
 template <class Isa>
-struct lanes_of_report<gradient_report, simd::pack<float, Isa>> {
-  using type = gradients_of_batches<Isa>;
-};
+struct lanes_of_report<gradient_report, simd::pack<float, Isa>>
+    : std::type_identity<gradients_of_batches<Isa>> {};
 
 }  // namespace lowp::detail
 

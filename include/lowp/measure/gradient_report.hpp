@@ -84,9 +84,7 @@ class gradient_lanes {
 LOWP_EXACT_END
 
 template <class F>
-struct lanes_of_report<gradient_report, F> {
-  using type = gradient_lanes<F>;
-};
+struct lanes_of_report<gradient_report, F> : std::type_identity<gradient_lanes<F>> {};
 
 }  // namespace detail
 

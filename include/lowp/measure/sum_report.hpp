@@ -119,9 +119,7 @@ class sum_lanes {
 LOWP_EXACT_END
 
 template <class F>
-struct lanes_of_report<sum_report, F> {
-  using type = sum_lanes<F>;
-};
+struct lanes_of_report<sum_report, F> : std::type_identity<sum_lanes<F>> {};
 
 }  // namespace detail
 

@@ -6,9 +6,6 @@
 #include <lowp/measure/census/census_report.hpp>
 #include <lowp/measure/gradients.hpp>
 
-#include <concepts>
-#include <limits>
-
 namespace lowp {
 
 /// A format for clamp_overflow: it overflows to infinity, and 1000 is a small part of its range.

@@ -4,9 +4,6 @@
 
 #include <lowp/format/math.hpp>
 
-#include <concepts>
-#include <limits>
-
 namespace lowp {
 
 /// A type for an additive mask. A quarter of its range far exceeds every x whose e^-x is not 0.

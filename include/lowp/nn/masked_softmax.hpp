@@ -4,7 +4,6 @@
 
 #include <lowp/nn/softmax.hpp>
 
-#include <concepts>
 #include <span>
 
 namespace lowp {

@@ -8,7 +8,6 @@
 #include <lowp/ops/calls.hpp>
 #include <lowp/storage/packed.hpp>
 
-#include <concepts>
 #include <initializer_list>
 #include <span>
 

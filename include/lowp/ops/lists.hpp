@@ -6,13 +6,9 @@
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/ops/tensor_list.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace lowp {

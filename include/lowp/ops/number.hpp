@@ -7,7 +7,6 @@
 #include <lowp/format/basic_float.hpp>
 #include <lowp/ops/calls.hpp>
 
-#include <concepts>
 #include <initializer_list>
 
 namespace lowp::detail {

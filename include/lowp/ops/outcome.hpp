@@ -8,9 +8,7 @@
 #include <lowp/report/update_report.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <concepts>
 #include <span>
-#include <type_traits>
 
 namespace lowp {
 

@@ -4,14 +4,10 @@
 
 #include <lowp/simd/executors.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <lowp/ops/arguments.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <ranges>
 #include <span>
 

@@ -133,9 +133,7 @@ struct counts_of_thread {
   }
 };
 template <>
-struct lanes_of_report<quantization_report, float> {
-  using type = counts_of_thread;
-};
+struct lanes_of_report<quantization_report, float> : std::type_identity<counts_of_thread> {};
 
 LOWP_EXACT_END
 

@@ -87,9 +87,7 @@ class amax_lanes {
 };
 
 template <class F>
-struct lanes_of_report<amax, F> {
-  using type = amax_lanes<F>;
-};
+struct lanes_of_report<amax, F> : std::type_identity<amax_lanes<F>> {};
 
 template <class F>
 class update_amax_lanes {
@@ -126,9 +124,7 @@ class update_amax_lanes {
 };
 
 template <class F>
-struct lanes_of_report<update_amax, F> {
-  using type = update_amax_lanes<F>;
-};
+struct lanes_of_report<update_amax, F> : std::type_identity<update_amax_lanes<F>> {};
 
 }  // namespace detail
 

@@ -132,9 +132,7 @@ class moment_lanes {
 LOWP_EXACT_END
 
 template <class F>
-struct lanes_of_report<moment_report, F> {
-  using type = moment_lanes<F>;
-};
+struct lanes_of_report<moment_report, F> : std::type_identity<moment_lanes<F>> {};
 
 }  // namespace detail
 

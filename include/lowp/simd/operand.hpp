@@ -6,7 +6,6 @@
 #include <lowp/storage/packed.hpp>
 #include <lowp/storage/scale.hpp>
 
-#include <concepts>
 #include <span>
 #include <tuple>
 #include <utility>

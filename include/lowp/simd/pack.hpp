@@ -7,7 +7,6 @@
 #include <lowp/simd/wide.hpp>
 
 #include <array>
-#include <concepts>
 
 namespace lowp::simd {
 

@@ -6,7 +6,6 @@
 #include <lowp/train/typical_update.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <vector>
 

@@ -8,8 +8,6 @@
 
 #include <array>
 #include <cmath>
-#include <concepts>
-#include <limits>
 #include <span>
 #include <vector>
 

@@ -8,10 +8,6 @@
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/train/optimizers.hpp>
 
-#include <concepts>
-#include <cstdint>
-#include <limits>
-
 namespace lowp::detail {
 
 /// A step number that the caller knows.

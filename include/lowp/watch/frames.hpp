@@ -11,11 +11,10 @@
 #pragma once
 
 #include <lowp/base/text.hpp>
-#include <lowp/measure/census/abs_range_report.hpp>
+#include <lowp/measure/census/abs_range.hpp>
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>

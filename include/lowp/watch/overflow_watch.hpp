@@ -14,14 +14,13 @@
 // A watch names the first tensor with trouble: pass it a cause before its effects.
 #pragma once
 
-#include <lowp/measure/census/abs_range_report.hpp>
+#include <lowp/measure/census/abs_range.hpp>
 #include <lowp/report/amax.hpp>
 #include <lowp/watch/alarm.hpp>
 #include <lowp/watch/stall_watch.hpp>
 #include <lowp/watch/watched_frame.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <memory>
 #include <optional>
 #include <string>

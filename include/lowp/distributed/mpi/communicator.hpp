@@ -7,7 +7,6 @@
 #include <lowp/report/amax.hpp>
 
 #include <climits>
-#include <concepts>
 #include <ranges>
 #include <span>
 #include <string>

@@ -9,7 +9,6 @@
 #include <lowp/io/safetensors/writer.hpp>
 
 #include <charconv>
-#include <concepts>
 #include <iterator>
 #include <map>
 #include <span>

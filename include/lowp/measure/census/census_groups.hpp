@@ -170,9 +170,8 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
 LOWP_EXACT_END
 
 template <census_target To, class Isa>
-struct lanes_of_report<census_report<To>, simd::pack<float, Isa>> {
-  using type = census_of_groups<To, Isa>;
-};
+struct lanes_of_report<census_report<To>, simd::pack<float, Isa>>
+    : std::type_identity<census_of_groups<To, Isa>> {};
 
 }  // namespace lowp::detail
 

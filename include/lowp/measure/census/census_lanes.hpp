@@ -6,9 +6,6 @@
 #include <lowp/measure/census/census_report.hpp>
 #include <lowp/report/lanes.hpp>
 
-#include <concepts>
-#include <limits>
-
 namespace lowp {
 
 /// A type as the target of a census: float, or a narrow type with a zero and so with a sign.
@@ -252,9 +249,7 @@ class census_of_thread : census_lanes<To, float> {
 };
 
 template <census_target To>
-struct lanes_of_report<census_report<To>, float> {
-  using type = census_of_thread<To>;
-};
+struct lanes_of_report<census_report<To>, float> : std::type_identity<census_of_thread<To>> {};
 
 LOWP_EXACT_END
 

@@ -18,8 +18,6 @@
 
 #include <lowp/simd/pack.hpp>
 
-#include <concepts>
-
 namespace lowp::simd {
 
 /// The members without which a kernel does not compile, beside `enter(kernel)`: the entry, which
