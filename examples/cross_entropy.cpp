@@ -10,7 +10,9 @@ int main() {
   std::vector<std::int64_t> const labels{2, -100};  // the second row is ignored
   std::vector<float> losses(2);
   std::vector<lowp::bfloat16> dx(6);
-  lowp::cross_entropy(logits, labels, 3, {.label_smoothing = 0.1f}, losses, dx);
+  lowp::sum_report loss;
+  lowp::cross_entropy(logits, labels, 3, {.label_smoothing = 0.1f}, losses, dx, loss);
   std::printf("losses %.4f %.4f\n", losses[0], losses[1]);
+  std::printf("mean %.4f of %d\n", loss.mean(), static_cast<int>(loss.count));
   std::printf("derivative %.4f %.4f %.4f\n", float(dx[0]), float(dx[1]), float(dx[2]));
 }

@@ -503,8 +503,13 @@ TEST(openmp, softmax_of_rows_of_every_length) {
       std::vector<std::int64_t> labels(rows, 0);
       std::vector<float> losses(rows);
       std::vector<float> losses_of_team(rows);
-      lowp::cross_entropy(x, labels, columns, {}, losses, alone);
-      lowp::openmp::cross_entropy(x, labels, columns, {}, losses_of_team, shared);
+      labels[rows / 2] = -100;
+      lowp::sum_report loss;
+      lowp::sum_report loss_of_team;
+      lowp::cross_entropy(x, labels, columns, {}, losses, alone, loss);
+      lowp::openmp::cross_entropy(x, labels, columns, {}, losses_of_team, shared, loss_of_team);
+      EXPECT_EQ(loss_of_team.count, rows - 1);
+      EXPECT_EQ(loss_of_team.mean(), loss.mean());
       EXPECT_TRUE(same_bits(alone, shared));
       EXPECT_TRUE(same_bits(losses, losses_of_team));
     }

@@ -180,25 +180,39 @@ TEST_F(device_pieces, derivatives) {
                                               .reduction = lowp::loss_reduction::summed};
     std::vector<float> want_losses(rows);
     device_range<float> const losses(want_losses);
-    // Braces name no type, as on the processor.
+    lowp::sum_report want_loss;
+    device_object<lowp::sum_report> const loss;
+    // Braces name no type, as on the processor. The default, a mean, counts labels on the device.
     expect(
         "cross_entropy",
-        [&](auto& dx) { lowp::cross_entropy(x, labels, columns, options, want_losses, dx); },
+        [&](auto& dx) {
+          lowp::cross_entropy(x, labels, columns, {.label_smoothing = 0.1f}, want_losses, dx);
+        },
         [&](auto const& dx) {
-          lowp::cuda::cross_entropy(
-              nullptr, in, columns_of_labels, columns,
-              {.label_smoothing = 0.1f, .reduction = lowp::loss_reduction::summed}, losses, dx);
+          lowp::cuda::cross_entropy(nullptr, in, columns_of_labels, columns,
+                                    {.label_smoothing = 0.1f}, losses, dx);
         });
     expect_floats("losses", want_losses, losses);
-    lowp::cross_entropy_options const by_default;
-    auto const refusal = lowp::cuda::try_cross_entropy(nullptr, in, columns_of_labels, columns, {},
-                                                       losses, gradient);
-    EXPECT_NE(refusal.message().find("take loss_reduction::summed, and scale = 1 / rows"),
-              std::string::npos);
-    EXPECT_EQ(lowp::cuda::try_cross_entropy(nullptr, in, columns_of_labels, columns, by_default,
-                                            losses, gradient)
+    for (lowp::cross_entropy_options const each : {options, lowp::cross_entropy_options{}}) {
+      expect(
+          "cross_entropy with a report",
+          [&](auto& dx) {
+            lowp::cross_entropy(x, labels, columns, each, want_losses, dx, want_loss);
+          },
+          [&](auto const& dx) {
+            lowp::cuda::cross_entropy(nullptr, in, columns_of_labels, columns, each, losses, dx,
+                                      loss.data());
+          });
+      expect_floats("losses", want_losses, losses);
+    }
+    EXPECT_EQ(loss.get().count, 2 * (rows - 1));
+    EXPECT_EQ(loss.get().nan, want_loss.nan);
+    EXPECT_EQ(want_loss.count, 2 * (rows - 1));
+    lowp::sum_report here;
+    EXPECT_EQ(lowp::cuda::try_cross_entropy(nullptr, in, columns_of_labels, columns, options,
+                                            losses, gradient, here)
                   .message(),
-              refusal.message());
+              "the report is in host memory that the device cannot reach");
     std::vector<float> want_weight(columns);
     std::vector<float> want_bias(columns);
     device_range<float> const of_weight(want_weight);
@@ -237,6 +251,31 @@ TEST_F(device_pieces, derivatives) {
           lowp::cuda::gated_gelu_tanh_backward(nullptr, in, in, gradient, dx, up);
         });
     EXPECT_TRUE(same_bits(up.read(), want_up));
+  }
+}
+
+// More labels than a block counts, and rows of little else.
+TEST_F(device_pieces, mean_loss_of_many_rows) {
+  constexpr std::size_t columns = 2;
+  for (std::size_t const some : {4096U, 4097U, 9001U}) {
+    std::vector<float> x(some * columns);
+    std::vector<std::int64_t> labels(some);
+    for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 89) / 16;
+    for (std::size_t r = 0; r < some; ++r) labels[r] = r % 5 == 3 ? -100 : static_cast<int>(r % 2);
+    std::vector<float> want_losses(some);
+    std::vector<lowp::bfloat16> want(x.size());
+    lowp::sum_report want_loss;
+    lowp::cross_entropy(x, labels, columns, {}, want_losses, want, want_loss);
+    device_range<float> const in(x);
+    device_range<std::int64_t> const there(labels);
+    device_range<float> const losses(std::vector<float>(some, 5.0f));
+    device_range<lowp::bfloat16> const dx(std::vector<lowp::bfloat16>(want.size()));
+    device_object<lowp::sum_report> const loss;
+    lowp::cuda::cross_entropy(nullptr, in, there, columns, {}, losses, dx, loss.data());
+    EXPECT_TRUE(same_bits(losses.read(), want_losses));
+    EXPECT_TRUE(same_bits(dx.read(), want));
+    EXPECT_EQ(loss.get().count, want_loss.count);
+    EXPECT_NEAR(loss.get().mean(), want_loss.mean(), 0x1p-47 * want_loss.mean());
   }
 }
 

@@ -5,6 +5,7 @@
 #include <lowp/lowp.hpp>
 #include <lowp/nn.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -191,18 +192,36 @@ TEST(cuda_rows_special, labels_are_not_read_on_the_host) {
   std::vector<float> losses(3);
   simulated_grid grid(32);
   lowp::cuda::on_grid<simulated_grid> const executor{grid};
-  EXPECT_EQ(
-      refusal_of<lowp::detail::cross_entropy_operation>(executor, x, labels, 300,
-                                                        lowp::cross_entropy_options{}, losses, x),
-      "cross_entropy: the host cannot count the labels of a mean: take loss_reduction::summed, "
-      "and scale = 1 / rows that are not ignored");
-  EXPECT_EQ(grid.launches, 0);
   ASSERT_EQ(refusal_of<lowp::detail::cross_entropy_operation>(
-                executor, x, labels, 300,
-                lowp::cross_entropy_options{.reduction = lowp::loss_reduction::summed}, losses, x),
+                executor, x, labels, 300, lowp::cross_entropy_options{}, losses, x),
             "");
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_EQ(std::isnan(x[i]), i < 600) << i;
   EXPECT_TRUE(std::isnan(losses[0]) && std::isnan(losses[1]) && std::isfinite(losses[2]));
+  EXPECT_NEAR(x[600], 1 / 300.0 / 3, 1e-6);  // the three labels count
+}
+
+// Tiles of 512 labels, two blocks for some. Counts of all rows, and what a report had counted.
+TEST(cuda_rows_special, labels_are_counted_in_the_memory_of_the_losses) {
+  for (std::size_t const rows : {1U, 31U, 32U, 511U, 512U, 513U, 1024U, 1025U, 5000U}) {
+    std::vector<std::int32_t> labels(rows);
+    for (std::size_t r = 0; r < rows; ++r) labels[r] = r * r % 7 == 2 ? -5 : 1;
+    auto const ignored = static_cast<std::size_t>(std::ranges::count(labels, -5));
+    std::vector<float> counts(rows + 1, NAN);
+    std::uint64_t seen = rows + 9;
+    simulated_grid grid(32, 2);
+    lowp::cuda::on_grid<simulated_grid>{grid}(
+        lowp::simd::label_call<std::int32_t>{labels.data(), rows, -5, counts.data(), &seen});
+    for (std::size_t r = 0; r < rows; ++r)
+      ASSERT_EQ(counts[r], static_cast<float>(rows - ignored)) << r << " of " << rows;
+    EXPECT_TRUE(std::isnan(counts[rows]));
+    EXPECT_EQ(seen, rows - ignored + 9) << rows;
+    EXPECT_EQ(grid.launches, rows > 512 ? 3 : 1);
+    grid.out_of_reach = &seen;
+    lowp::cuda::on_grid<simulated_grid>{grid}(
+        lowp::simd::label_call<std::int32_t>{labels.data(), rows, -5, counts.data(), &seen});
+    EXPECT_EQ(grid.refused, "the report is far away");
+    EXPECT_EQ(grid.launches, rows > 512 ? 3 : 1);
+  }
 }
 
 TEST(cuda_rows_special, no_rows_launch_nothing) {

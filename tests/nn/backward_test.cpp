@@ -463,10 +463,23 @@ void expect_cross_entropy(std::size_t columns, lowp::cross_entropy_options const
     labels[r] = static_cast<Label>(r % 5 == 4 ? options.ignore_index : random() % columns);
     counted += r % 5 == 4 ? 0 : 1;
   }
-  if (options.reduction == lowp::loss_reduction::summed) counted = 1;
   std::vector<float> losses(rows);
   std::vector<Out> dx(x.size());
-  lowp::cross_entropy(x, labels, columns, options, losses, dx);
+  lowp::sum_report report;
+  lowp::cross_entropy(x, labels, columns, options, losses, dx, report);
+  real total = 0;
+  real size = 0;
+  for (float const each : losses) {
+    total += each;
+    size += std::fabs(each);
+  }
+  ASSERT_EQ(report.count, static_cast<std::uint64_t>(counted));
+  ASSERT_TRUE(std::isinf(total) ? report.value() == HUGE_VAL
+                                : std::fabs(report.value() - total) <= 0x1p-48L * size);
+  ASSERT_TRUE(std::isinf(total)
+                  ? report.mean() == HUGE_VAL
+                  : std::fabs(report.mean() - total / counted) <= 0x1.1p-48L * size / counted);
+  if (options.reduction == lowp::loss_reduction::summed) counted = 1;
   auto const n = static_cast<real>(columns);
   real const eps = options.label_smoothing;
   real const scale = options.scale / counted;
@@ -575,6 +588,45 @@ TEST(backward_cross_entropy, of_what_has_no_number) {
   lowp::cross_entropy(x, labels, 300, {.label_smoothing = 1}, losses, dx);
   EXPECT_EQ(float_bits(losses[0]), 0x7fc00000U);
   EXPECT_EQ(losses[2], HUGE_VALF);
+}
+
+// Four rows of equal logits have the loss ln 11, two more are ignored.
+TEST(backward_cross_entropy, reports_the_mean_of_the_rows_that_count) {
+  std::vector<float> const x(6 * 11, -3.0f);
+  std::vector<std::int32_t> labels{0, -100, 10, 3, -100, 7};
+  std::vector<float> losses(6);
+  std::vector<float> dx(x.size());
+  double const loss = std::log(11.0);
+  lowp::sum_report whole;
+  lowp::cross_entropy(x, labels, 11, {}, losses, dx, whole);
+  EXPECT_EQ(whole.count, 4U);
+  EXPECT_NEAR(whole.mean(), loss, 2e-6);
+  EXPECT_NEAR(lowp::mean(losses), loss * 4 / 6, 2e-6);
+  EXPECT_NEAR(dx[0], (1 / 11.0 - 1) / 4, 1e-6);
+  // The parts of a batch add up, whatever divides the derivatives.
+  lowp::sum_report parts;
+  std::span const all(labels);
+  for (std::size_t const first : {0U, 2U}) {
+    std::size_t const rows = first == 0 ? 2 : 4;
+    lowp::cross_entropy(std::span(x).first(rows * 11), all.subspan(first, rows), 11,
+                        {.reduction = lowp::loss_reduction::summed}, std::span(losses).first(rows),
+                        std::span(dx).first(rows * 11), parts);
+  }
+  EXPECT_EQ(parts.count, 4U);
+  EXPECT_EQ(parts.value(), whole.value());
+  EXPECT_NEAR(dx[0], 1 / 11.0, 1e-6);
+  // A refused call adds nothing.
+  labels[5] = 11;
+  EXPECT_THROW(lowp::cross_entropy(x, labels, 11, {}, losses, dx, parts), std::invalid_argument);
+  EXPECT_EQ(parts.count, 4U);
+  // As in PyTorch, a batch without labels has no mean.
+  std::fill(labels.begin(), labels.end(), -100);
+  lowp::sum_report none;
+  lowp::cross_entropy(x, labels, 11, {}, losses, dx, none);
+  EXPECT_EQ(none.count, 0U);
+  EXPECT_EQ(none.value(), 0);
+  EXPECT_TRUE(std::isnan(none.mean()));
+  EXPECT_EQ(dx, std::vector<float>(x.size()));
 }
 
 template <class T>

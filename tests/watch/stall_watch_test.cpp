@@ -173,7 +173,7 @@ TEST(stall_watch, of_nothing_asked) {
 }
 
 // A rate without a finite reciprocal says nothing, and later steps are seen as ever.
-// One gradient makes one second moment infinite. Its weight stands still, the others move.
+// A gradient makes a second moment infinite. Its weight stands still, the others move.
 TEST(stall_watch, names_a_tensor_with_a_moment_that_is_not_finite) {
   std::vector<bfloat16> p(64, bfloat16(1));
   std::vector<bfloat16> m(64);

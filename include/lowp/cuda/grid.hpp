@@ -14,6 +14,7 @@
 #include <lowp/cuda/kernel_call.hpp>
 #include <lowp/cuda/kernel_operands.hpp>
 #include <lowp/cuda/rows/column_kernel.hpp>
+#include <lowp/cuda/rows/label_kernel.hpp>
 #include <lowp/cuda/rows/row_plan.hpp>
 #include <lowp/ops/arguments.hpp>
 #include <lowp/simd/rows/row_call.hpp>
@@ -59,6 +60,12 @@ struct on_grid {
   template <class RowCall>
   void operator()(RowCall const& call) const {
     run_row_call(grid, call);
+  }
+  template <class Label>
+  void operator()(simd::label_call<Label> const& call) const {
+    detail::error_text wrong;
+    if (call.seen != nullptr) wrong = out_of_reach("the report", call.seen, sizeof *call.seen);
+    wrong.empty() ? run_row_call(grid, call) : grid.refuse(wrong);
   }
 
   template <class T>

@@ -51,6 +51,9 @@ struct tuning {
                                                             : 4;
   }
 
+  /// The labels that a thread counts, and the most blocks that count. Each block leaves a number.
+  static constexpr std::uint64_t labels_of_thread = 16, most_label_tiles = 1024;
+
   /// The most floats that the rows of a block of warps take: 32 KB, which any device has several
   /// times. A longer row has a block.
   static constexpr std::size_t floats_of_warps = 8192;

@@ -2,6 +2,7 @@
 // Cross-entropy from logits, with its derivative from the same pass over the rows.
 #pragma once
 
+#include <lowp/measure/gradients.hpp>
 #include <lowp/nn/softmax.hpp>
 
 #include <algorithm>
@@ -50,6 +51,7 @@ struct cross_entropy_rows {
 
   Logit const* logits;
   std::size_t stride, columns, counted;  ///< counted: the rows of a mean, else 1
+  float const* counts;                   ///< null, or `counted` in a device's memory, for each row
   Label const* labels;
   cross_entropy_options options;
   /// A power of two below 1 / columns. The sum of all d times it stays in the range of float.
@@ -74,10 +76,6 @@ struct cross_entropy_rows {
           return std::string(function) + ": the label of row " + std::to_string(row) + " is " +
                  std::to_string(labels[row]) + ", not from 0 to " + std::to_string(columns - 1) +
                  " or ignore_index, " + std::to_string(options.ignore_index);
-    } else if (options.reduction == loss_reduction::averaged) {
-      return std::string(function) +
-             ": the host cannot count the labels of a mean: take "
-             "loss_reduction::summed, and scale = 1 / rows that are not ignored";
     }
     return {};
   }
@@ -98,8 +96,10 @@ struct cross_entropy_rows {
     if (label >= columns) return;
     s.marked = label;
     s.at_label = lanes::broadcast<F>(static_cast<float>(logits[row * stride + label]));
-    s.scale = lanes::div(lanes::broadcast<F>(options.scale),
-                         lanes::broadcast<F>(static_cast<float>(counted)));
+    float n = static_cast<float>(counted);
+    if constexpr (IsOnDevice)
+      if (counts != nullptr) n = counts[row];
+    s.scale = lanes::div(lanes::broadcast<F>(options.scale), lanes::broadcast<F>(n));
     F const eps = lanes::broadcast<F>(options.label_smoothing);
     s.smooth =
         lanes::div(lanes::mul(eps, s.scale), lanes::broadcast<F>(static_cast<float>(columns)));
@@ -156,9 +156,16 @@ struct cross_entropy_rows {
 ///     loss      (1 - eps) * -log p_t + eps * mean of -log p,   p = softmax(x)
 ///     dlogits   scale / N * (p - q),   q_t = 1 - eps + eps / n, else q = eps / n
 ///
-/// N counts the rows that are not ignored, for PyTorch's reduction='mean': losses are averaged. For
-/// 'sum' it is 1. `losses` gets the loss of each row in either case, without scale. A row whose
-/// label is ignore_index has loss 0 and derivatives 0, whatever its logits.
+/// N counts the rows that are not ignored, for PyTorch's reduction='mean'. For 'sum' it is 1.
+/// `losses` gets the loss of each row in either case, undivided and without scale. A row whose label
+/// is ignore_index has loss 0 and derivatives 0, whatever its logits.
+///
+///     sum_report loss;
+///     cross_entropy(logits, labels, columns, {}, losses, dlogits, loss);
+///
+/// loss.mean() is over the rows that are not ignored, and loss.count is their number. Mean and
+/// value() are within 2^-48 of those of `losses`. If all rows are ignored, the mean is NaN as in
+/// PyTorch, and derivatives are 0.
 ///
 /// d is max - x, D the mean of d in the row, and u = 2^-24. The loss is within
 ///
@@ -171,14 +178,14 @@ struct cross_entropy_rows {
 /// of the exact one. No intermediate value leaves the range of float if no d does. A logit of -inf
 /// has probability 0, and a row of them an infinite loss and p = 0. NaN or +inf makes its row NaN.
 ///
-/// On a GPU, the host cannot read the labels. There it refuses loss_reduction::averaged, and a
-/// label that is no column makes its row NaN.
+/// On a GPU, the host cannot read the labels. There a label that is no column makes its row NaN.
 ///
 /// @param logits   rows * columns elements, row after row, or strided_rows
 /// @param labels   a column for each row, or ignore_index
 /// @param columns  elements of a row, at least 1
 /// @param losses   floats, one for each row
 /// @param dlogits  as many rows as logits, and may be their storage as in softmax
+/// @param report   optional; the call adds to it, so that it may serve the parts of a batch
 /// @throws std::invalid_argument  sizes do not fit, an option or a label is wrong, or the ranges
 ///                                overlap in another way
 template <class Executor>
@@ -187,27 +194,49 @@ struct cross_entropy_operation : operation<Executor> {
   using calls =
       call<needs_row_input<names::logits>, needs<names::labels, not_a_range_of_int64_or_int32>,
            needs_number<names::columns>, needs<names::options, not_cross_entropy_options>,
-           needs_floats<names::losses>, needs_row_output<names::dlogits>>;
+           needs_floats<names::losses>, needs_row_output<names::dlogits>,
+           may_have_report<sum_report>>;
 
-  template <row_input Logits, label_range Labels, row_statistic Losses, row_output Dlogits>
+  template <row_input Logits, label_range Labels, row_statistic Losses, row_output Dlogits,
+            std::same_as<sum_report>... Report>
+    requires(sizeof...(Report) <= 1)
   LOWP_HOST_FN void operator()(Logits&& logits, Labels&& labels, std::size_t columns,
                                cross_entropy_options const& options, Losses&& losses,
-                               Dlogits&& dlogits) const {
+                               Dlogits&& dlogits, Report&... report) const {
     using label = std::ranges::range_value_t<std::remove_cvref_t<Labels>>;
     constexpr bool is_on_device = requires { Executor::has_own_memory; };
+    bool const is_averaged = options.reduction == loss_reduction::averaged;
     auto const from = read_rows("logits", logits, columns);
     auto const each = read_for_each_row<label>("labels", labels);
-    std::size_t counted = 1;
+    auto const of_rows = for_each_row("losses", losses);
+    auto const to = write_rows("dlogits", dlogits, columns);
+    std::size_t ignored = 0;
     if constexpr (!is_on_device)
-      if (options.reduction == loss_reduction::averaged)
-        counted = std::ranges::size(labels) -
-                  static_cast<std::size_t>(std::ranges::count(labels, options.ignore_index));
+      if (is_averaged || sizeof...(Report) != 0)
+        ignored = static_cast<std::size_t>(std::ranges::count(labels, options.ignore_index));
+    float* const counts = of_rows.operand.operand.data;
     using logit = typename decltype(from.operand.operand)::type;
-    run_rows(this->executor, "cross_entropy",
-             cross_entropy_rows<is_on_device, logit, label>{from.operand.operand.data,
-                                                            from.operand.stride, columns, counted,
-                                                            each.operand, options},
-             from, each, for_each_row("losses", losses), write_rows("dlogits", dlogits, columns));
+    cross_entropy_rows<is_on_device, logit, label> const rows{
+        from.operand.operand.data,
+        from.operand.stride,
+        columns,
+        is_averaged ? each.range.given - ignored : 1,
+        is_on_device && is_averaged ? counts : nullptr,
+        each.operand,
+        options};
+    error_text const wrong =
+        check_call_over_rows(this->executor, "cross_entropy", rows, from, each, of_rows, to);
+    if (!wrong.empty()) return this->executor.refuse_if(wrong);
+    if constexpr (is_on_device) {
+      std::uint64_t* seen = nullptr;
+      ((seen = &report.count), ...);
+      if (is_averaged || seen != nullptr)
+        this->executor(simd::label_call<label>{each.operand, from.range.rows, options.ignore_index,
+                                               counts, seen});
+    }
+    run_checked_rows(this->executor, rows, from, each, of_rows, to);
+    (by_blocks(this->executor)(call_of(make<measuring>{}, &report, read("losses", losses))), ...);
+    if constexpr (!is_on_device) ((report.count -= ignored), ...);
   }
 };
 

@@ -224,14 +224,10 @@ LOWP_HOST_FN void sum_columns(Executor const& executor, Operation const& operati
       operation, in.range.rows, in.range.columns, scores, sums});
 }
 
-/// Checks a call over rows and runs it: the arguments in the order of the call, `in` first.
+/// Runs a call over rows that was checked.
 template <class Executor, class Operation, class In, class... Role>
-LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
-                           Operation const& operation, In const& in, Role const&... role) {
-  error_text const wrong = check_call_over_rows(executor, function, operation, in, role...);
-  if (!wrong.empty()) return executor.refuse_if(wrong);
-  if constexpr (((Role::use == row_use::column_sum) || ...))
-    sum_columns(executor, operation, in, role...);
+LOWP_HOST_FN void run_checked_rows(Executor const& executor, Operation const& operation,
+                                   In const& in, Role const&... role) {
   if (in.range.rows == 0) return;
   auto to = std::get<0>(operands_with<row_use::result>(role...));
   auto scores = operands_with<row_use::score>(in, role...);
@@ -240,6 +236,17 @@ LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
   executor(simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
                           decltype(statistics)>{operation, 0, in.range.rows, in.range.columns, to,
                                                 scores, per_column, statistics});
+}
+
+/// Checks a call over rows and runs it: the arguments in the order of the call, `in` first.
+template <class Executor, class Operation, class In, class... Role>
+LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
+                           Operation const& operation, In const& in, Role const&... role) {
+  error_text const wrong = check_call_over_rows(executor, function, operation, in, role...);
+  if (!wrong.empty()) return executor.refuse_if(wrong);
+  if constexpr (((Role::use == row_use::column_sum) || ...))
+    sum_columns(executor, operation, in, role...);
+  run_checked_rows(executor, operation, in, role...);
 }
 
 }  // namespace detail

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Storages of parameters and moments: kahan, master, split_master, corrected_master, scaled,
-// blocks_of, dynamic_blocks, companded_blocks; and
-//
-//     resync(storage)
+// resync, and the storages of parameters and moments: see storage_operands.hpp.
 #pragma once
 
 #include <lowp/ops/cast.hpp>

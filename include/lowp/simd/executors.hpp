@@ -7,7 +7,9 @@
 //     executor.out_of_reach(extent)     optional: the error text of a range beyond its reach
 //     executor.has_checked              optional: its calls were checked, as a list
 //     executor.function                 optional: the name of the call in error texts
-//     executor.has_own_memory           optional: the caller's memory is out of its reach
+//     executor.has_own_memory           optional: the caller's memory is out of its reach. It runs
+//                                       a label_call, too
+//     executor.knows_numbers()          optional: numbers of a list's call were checked
 #pragma once
 
 #include <lowp/base/environment.hpp>

@@ -24,7 +24,7 @@ aten = torch.ops.aten
 
 class Call(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p) for name in (
-        "x", "dy", "dx", "weight", "dweight", "dbias", "losses", "labels")] + [
+        "x", "dy", "dx", "weight", "dweight", "dbias", "losses", "labels", "batch")] + [
         ("rows", ctypes.c_size_t), ("columns", ctypes.c_size_t), ("eps", ctypes.c_float),
         ("label_smoothing", ctypes.c_float)]
 
@@ -80,7 +80,7 @@ def errors(name, dtype, rows, columns, seed):
     labels = torch.randint(columns, (rows,))
     labels[1::3] = IGNORED
     out = {"dx": torch.empty_like(x), "dweight": torch.empty(columns), "dbias": torch.empty(columns),
-           "losses": torch.empty(rows)}
+           "losses": torch.empty(rows), "batch": torch.empty(2, dtype=torch.double)}
     inputs = {"x": x, "dy": dy, "weight": weight, "labels": labels, **out}
     call = Call(**{key: t.data_ptr() for key, t in inputs.items()}, rows=rows, columns=columns,
                 eps=EPS, label_smoothing=SMOOTHING)
@@ -89,6 +89,9 @@ def errors(name, dtype, rows, columns, seed):
     exact = theirs(*(t.double() for t in (x, weight, bias, dy)), labels)
     if name == "cross_entropy":
         assert (out["dx"][1::3] == 0).all() and (out["losses"][1::3] == 0).all()
+        mean = F.cross_entropy(x.double(), labels, ignore_index=IGNORED, label_smoothing=SMOOTHING).item()
+        assert abs(out["batch"][0] - mean) < 1e-6 * mean, (out["batch"], mean)
+        assert out["batch"][1] == rows - len(labels[1::3]), (out["batch"], rows)
     for result, their, want in zip(results, in_their_type, exact):
         yield result, error_of(out[result], want), error_of(their, want)
 

@@ -23,6 +23,7 @@
 #include <lowp/simd/operand.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <tuple>
 
 namespace lowp::simd {
@@ -58,6 +59,17 @@ struct row_operand {
 /// Bytes as words; an operation tests whether they are zero.
 struct byte_operand {
   unsigned char const* data;
+};
+
+/// A count of labels other than `ignored`, for an executor with its own memory: one label for each
+/// row. Every row's `counts` gets the number. `seen` counted all rows, or is null.
+template <class Label>
+struct label_call {
+  Label const* labels;
+  std::size_t rows;
+  std::int64_t ignored;
+  float* counts;
+  std::uint64_t* seen;
 };
 
 template <class Isa, class Call>
