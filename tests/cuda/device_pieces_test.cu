@@ -209,8 +209,8 @@ TEST_F(device_pieces, derivatives) {
     EXPECT_EQ(loss.get().nan, want_loss.nan);
     EXPECT_EQ(want_loss.count, 2 * (rows - 1));
     lowp::sum_report here;
-    EXPECT_EQ(lowp::cuda::try_cross_entropy(nullptr, in, columns_of_labels, columns, options,
-                                            losses, gradient, here)
+    EXPECT_EQ(lowp::cuda::try_cross_entropy(nullptr, in, columns_of_labels, columns, {}, losses,
+                                            gradient, here)
                   .message(),
               "the report is in host memory that the device cannot reach");
     std::vector<float> want_weight(columns);
