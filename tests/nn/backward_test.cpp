@@ -590,7 +590,7 @@ TEST(backward_cross_entropy, of_what_has_no_number) {
   EXPECT_EQ(losses[2], HUGE_VALF);
 }
 
-// Four rows of equal logits have the loss ln 11, two more are ignored.
+// Rows of 11 equal logits have the loss ln 11. Two of six are ignored.
 TEST(backward_cross_entropy, reports_the_mean_of_the_rows_that_count) {
   std::vector<float> const x(6 * 11, -3.0f);
   std::vector<std::int32_t> labels{0, -100, 10, 3, -100, 7};

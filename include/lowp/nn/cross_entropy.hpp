@@ -157,8 +157,8 @@ struct cross_entropy_rows {
 ///     dlogits   scale / N * (p - q),   q_t = 1 - eps + eps / n, else q = eps / n
 ///
 /// N counts the rows that are not ignored, for PyTorch's reduction='mean'. For 'sum' it is 1.
-/// `losses` gets the loss of each row in either case, undivided and without scale. A row whose label
-/// is ignore_index has loss 0 and derivatives 0, whatever its logits.
+/// `losses` gets the loss of each row in either case, undivided and without scale. A row whose
+/// label is ignore_index has loss 0 and derivatives 0, whatever its logits.
 ///
 ///     sum_report loss;
 ///     cross_entropy(logits, labels, columns, {}, losses, dlogits, loss);

@@ -171,9 +171,9 @@ using call_of_adafactor = call<first<needs_row_input<names::g>, Before...>,
 ///
 /// For n columns, R is within 2^-24 (n / 256 + 14), C within 2^-24 * 20 + rows * 2^-52 of itself. u
 /// is within 2^-24 (n / 512 + 9) of its formula for the R and C that are written. Squares below
-/// 2^-126 add to that. No sum of a row's squares may exceed the range of float: an infinite R stays,
-/// u is 0 there, and no report counts it. measure(row_var) finds it. A NaN makes its row and its
-/// column NaN. The bits depend neither on threads nor on the shape of a launch.
+/// 2^-126 add to that. A NaN makes its row and its column NaN. The bits depend neither on threads
+/// nor on the shape of a launch. No sum of a row's squares may exceed the range of float: an
+/// infinite R stays, u is 0 there, and no report counts it. measure(row_var) finds it.
 ///
 /// @param g           rows of `columns` gradients, row after row, or strided_rows
 /// @param row_var     floats, one for each row; 0 before step 1
