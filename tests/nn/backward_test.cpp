@@ -619,7 +619,7 @@ TEST(backward_cross_entropy, reports_the_mean_of_the_rows_that_count) {
   labels[5] = 11;
   EXPECT_THROW(lowp::cross_entropy(x, labels, 11, {}, losses, dx, parts), std::invalid_argument);
   EXPECT_EQ(parts.count, 4U);
-  // As in PyTorch, a batch without labels has no mean.
+  // PyTorch gives a batch without labels no mean, either.
   std::fill(labels.begin(), labels.end(), -100);
   lowp::sum_report none;
   lowp::cross_entropy(x, labels, 11, {}, losses, dx, none);
