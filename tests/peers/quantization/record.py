@@ -13,12 +13,18 @@ FOLDER = pathlib.Path(__file__).parents[2] / "quantization" / "vectors"
 
 
 def tensors_of(line):
-    """Returns the tensors to record: kinds of largest magnitudes where recipes part, more where a block is short."""
+    """Returns the tensors to record: kinds of largest magnitudes where recipes part, more where a block is short.
+
+    A variant of a recipe that has a file of its own has fewer."""
     if line.size >= 256:
         return (0, 1) if line.size == 256 else (0, 8) if line.size == 1024 else (0, 3)
+    is_variant = any(word in line.name for word in ("_bfloat16", "_float16", "4over6", "microxcaling"))
     if line.size == 16:
-        return (1, 4, 7, 8, 9, 11, 13, 14, 15)
-    return (0, 1, 2, 8, 9, 10, 14) if line.elements == "e2m1" else (8, 9, 14)
+        return (1, 7, 9, 14) if is_variant else (1, 7, 8, 9, 11, 14, 15)
+    is_variant = is_variant or "torchao_main" in line.name
+    if line.elements == "e2m1":
+        return (2, 9, 14) if is_variant else (1, 2, 8, 9, 14)
+    return (9, 14) if is_variant else (8, 9, 14)
 
 
 def text_of(codes, elements):
