@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced after tests/setup.sh.
 
-# build_benches [TARGET...]: all, or these, with the libraries that lowp is measured against.
+# build_benches [TARGET...]: all, or these, with the libraries that lowp is measured against; if `quick`
+# is ON, with kernels of one backend.
+quick=OFF
 build_benches() {
   need_toolchain
   need libbenchmark-dev benchmark/benchmark.h
@@ -10,5 +12,5 @@ build_benches() {
   wish libhwy-dev hwy/highway.h
   wish libdnnl-dev oneapi/dnnl/dnnl.hpp
   install_missing
-  build_target "${*:-benches}" -DLOWP_BUILD_BENCH=ON
+  build_target "${*:-benches}" -DLOWP_BUILD_BENCH=ON -DLOWP_BENCH_QUICK=$quick
 }

@@ -5,9 +5,15 @@
 #   sh bench/run.sh
 #   sh bench/run.sh --benchmark_filter='bfloat16.*DRAM'
 #   sh bench/run.sh cast --benchmark_out=cast.json
+#   sh bench/run.sh --quick     tries each case once; where tests are built, on one backend alone
 . "$(dirname -- "$0")/../tests/setup.sh"
 . "$root/bench/build.sh"
 
+if [ "${1:-}" = --quick ]; then
+  shift
+  quick=ON
+  set -- "$@" --benchmark_min_time=0.001
+fi
 names=
 while case ${1:--} in -*) false ;; esac; do
   [ -f "$root/bench/operations/$1.cpp" ] || [ -f "$root/bench/$1.cpp" ] ||

@@ -97,8 +97,6 @@ void casts_of(cudaStream_t stream, const memory& a, const memory& b) {
 void casts_of_numbers(cudaStream_t stream, memory const& a, memory const& b) {
   casts_of<double, float>(stream, a, b);
   casts_of<double, lowp::bfloat16>(stream, a, b);
-  casts_of<double, lowp::float8_e4m3fn>(stream, a, b);
-  casts_of<std::int64_t, lowp::float16>(stream, a, b);
   casts_of<std::uint64_t, float>(stream, a, b);
   casts_of<std::int8_t, lowp::bfloat16>(stream, a, b);
   lowp::cuda::cast(stream, a.of<float>(), b.of<double>());
@@ -197,15 +195,12 @@ void instances(cudaStream_t stream, memory const& a, memory const& b, memory con
                      static_cast<lowp::census_report<lowp::float8_e4m3fn>*>(other.data));
 #ifndef LOWP_TEST_SOME
   casts<lowp::float16>(stream, a, b);
-  casts<lowp::float8_e5m2>(stream, a, b);
   casts<lowp::float8_e4m3fnuz>(stream, a, b);
   casts<lowp::float8_e8m0fnu>(stream, a, b);
   casts_of_numbers(stream, a, b);
-  steps<lowp::bfloat16, lowp::bfloat16>(stream, a, b, c, d, other);
   storages(stream, a, b, c, d, other);
   gradients(stream, a, b, other);
   rows<float>(stream, a, b, other);
-  rows<lowp::float16>(stream, a, b, other);
   censuses(stream, a, b, other);
   activations(stream, a, b, c);
   lowp::cuda::scaled_cast(stream, a.of<lowp::bfloat16>(), b.of<lowp::float8_e5m2>(), 2.0f,
