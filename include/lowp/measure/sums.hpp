@@ -3,7 +3,7 @@
 // in bfloat16. A sum of squares of 16 is infinite at the 256th in float16.
 #pragma once
 
-#include <lowp/measure/gradients.hpp>
+#include <lowp/measure/measuring.hpp>
 
 namespace lowp::detail {
 

@@ -4,7 +4,7 @@
 
 #include <lowp/format/math.hpp>
 #include <lowp/measure/census/census_report.hpp>
-#include <lowp/measure/gradients.hpp>
+#include <lowp/measure/measuring.hpp>
 
 namespace lowp {
 

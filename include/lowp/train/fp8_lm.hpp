@@ -2,7 +2,7 @@
 // Training by FP8-LM's recipe: 8 and 16 bits, with a scale for each tensor.
 #pragma once
 
-#include <lowp/measure/gradients.hpp>
+#include <lowp/measure/measuring.hpp>
 #include <lowp/ops/scaled_cast.hpp>
 #include <lowp/storage/scale.hpp>
 #include <lowp/train/update.hpp>

@@ -11,7 +11,7 @@
 // stochastic bfloat16. A bfloat16 to nearest loses each micro-batch below half a gap of the sum.
 #pragma once
 
-#include <lowp/measure/gradients.hpp>
+#include <lowp/measure/measuring.hpp>
 #include <lowp/ops/scaled_cast.hpp>
 #include <lowp/ops/tensor_list.hpp>
 #include <lowp/train/loss_scaler.hpp>
@@ -25,7 +25,37 @@ concept output_list = input_list<L> && output<detail::values_of<L>>;
 
 namespace detail {
 
+struct unscaling {
+  static constexpr char const* argument = "inverse_scale";
+  static constexpr number_range range = above_zero;
+
+  float inverse_scale;
+
+  template <class F>
+  LOWP_FN F operator()(F& g) const {
+    g = lanes::mul(g, lanes::broadcast<F>(inverse_scale));
+    return g;
+  }
+};
+
+template <class Executor>
+struct unscale_operation;
+
 inline namespace LOWP_UNIT {
+
+LOWP_EXACT_BEGIN
+LOWP_OPAQUE inline float clip_quotient(double norm, double max_norm) {
+  double const factor = max_norm / (norm + 1e-6);
+  return unpack(factor).nan || factor < 1 ? lane<float>::narrowed(factor) : 1;
+}
+LOWP_EXACT_END
+
+inline error_text check_max_norm(char const* function, double max_norm) {
+  unpacked const most = unpack(max_norm);
+  if (!most.nan && !(most.negative && (most.significand != 0 || most.infinite))) return {};
+  return joined_text(
+      {function, ": max_norm is ", shortest_text(max_norm).text, ", not at least 0"});
+}
 
 /// Returns the error text of a loss_scaler whose scale has no finite inverse.
 inline error_text check_inverse(loss_scaler const& scaler) {
@@ -42,8 +72,8 @@ void unscale_list_on(auto const& executor, auto const& gradients, loss_scaler& s
   call_each(executor, "unscale", gradients,
             [&](auto const& on, auto const& tensor, std::uint32_t number) {
               gradient_report own;
-              unscale_on(on, tensor.values, scaler.inverse_scale(), own,
-                         of_tensor(rounding, number));
+              unscale_operation<std::remove_cvref_t<decltype(on)>>{{on}}(
+                  tensor.values, scaler.inverse_scale(), own, of_tensor(rounding, number));
               scaler.observe(tensor.name, own);
               report += own;
             });
@@ -52,13 +82,9 @@ void unscale_list_on(auto const& executor, auto const& gradients, loss_scaler& s
 gradient_report measure_list_on(auto const& executor, auto const& gradients) {
   gradient_report all;
   call_each(executor, "measure", gradients, [&](auto const& on, auto const& tensor, std::uint32_t) {
-    measure_on(on, tensor.values, all);
+    run(by_blocks(on), "measure", make<measuring>{}, &all, read("g", tensor.values));
   });
   return all;
-}
-
-LOWP_OPAQUE inline float clip_factor_of(gradient_report const& report, double max_norm) {
-  return clip_quotient(report.norm(), max_norm);
 }
 
 gradient_report clip_on(auto const& executor, auto const& gradients, double max_norm,
@@ -72,7 +98,7 @@ gradient_report clip_on(auto const& executor, auto const& gradients, double max_
   executor.refuse_if(check_each(executor, "clip", gradients, scale));
   gradient_report const report = measure_list_on(executor, gradients);
   default_environment const environment;
-  by.function.scale = clip_factor_of(report, max_norm);
+  by.function.scale = clip_quotient(report.norm(), max_norm);
   if (report.nonfinite != 0 || lanes::bits(by.function.scale) == lanes::bits(1.0f)) return report;
   std::uint32_t number = 0;
   for (auto const& tensor : gradients) scale(executor, tensor, number++);
@@ -121,7 +147,8 @@ struct unscale_operation : operation<Executor> {
   LOWP_HOST_FN void operator()(G&& g, InverseScale inverse_scale, gradient_report& report,
                                R rounding = {},
                                overflow policy = default_overflow<rounded_element<G>>) const {
-    unscale_on(this->executor, g, inverse_scale, report, rounding, policy);
+    run(by_blocks(this->executor), "unscale", make_of<unscaling>(inverse_scale), &report,
+        read_write("g", g, rounding, policy));
   }
   template <output_list L, span_rounding R = nearest_even>
     requires returns_values<Executor>
@@ -141,7 +168,7 @@ struct measure_operation : operation<Executor> {
 
   template <readable G>
   LOWP_HOST_FN void operator()(G&& g, gradient_report& report) const {
-    measure_on(this->executor, g, report);
+    run(by_blocks(this->executor), "measure", make<measuring>{}, &report, read("g", g));
   }
   template <readable G>
     requires returns_values<Executor>
@@ -187,6 +214,16 @@ struct clip_operation : operation<Executor> {
 };
 
 }  // namespace detail
+
+/// Returns the factor that reduces the norm of all gradients, now `norm`, to at most max_norm. It
+/// is max_norm / (norm + 1e-6), but at most 1, as in torch.nn.utils.clip_grad_norm_. It is 0 if
+/// only the norm is infinite, and NaN if both are or the norm is NaN: skip such a step.
+/// @throws std::invalid_argument  max_norm is negative or NaN
+LOWP_HOST_FN float clip_factor(double norm, double max_norm) {
+  detail::refuse_if(detail::check_max_norm("clip_factor", max_norm));
+  detail::default_environment const environment;
+  return detail::clip_quotient(norm, max_norm);
+}
 
 inline constexpr detail::callable<detail::unscale_operation<simd::this_thread>> unscale{};
 inline constexpr detail::callable<detail::measure_operation<simd::this_thread>> measure{};

@@ -12,7 +12,7 @@
 #pragma once
 
 #include <lowp/format/math.hpp>
-#include <lowp/measure/gradients.hpp>
+#include <lowp/measure/measuring.hpp>
 #include <lowp/report/moment_report.hpp>
 #include <lowp/report/outside.hpp>
 #include <lowp/report/update_report.hpp>

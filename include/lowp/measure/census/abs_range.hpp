@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/measure/census/census_lanes.hpp>
-#include <lowp/measure/gradients.hpp>
+#include <lowp/measure/measuring.hpp>
 
 namespace lowp {
 

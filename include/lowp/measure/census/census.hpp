@@ -4,7 +4,7 @@
 
 #include <lowp/base/error_text.hpp>
 #include <lowp/measure/census/census_groups.hpp>
-#include <lowp/measure/gradients.hpp>
+#include <lowp/measure/measuring.hpp>
 
 #include <string>
 
