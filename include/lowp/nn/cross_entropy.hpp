@@ -2,7 +2,7 @@
 // Cross-entropy from logits, with its derivative from the same pass over the rows.
 #pragma once
 
-#include <lowp/measure/gradients.hpp>
+#include <lowp/measure/measuring.hpp>
 #include <lowp/nn/softmax.hpp>
 
 #include <algorithm>
