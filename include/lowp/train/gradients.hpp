@@ -44,8 +44,8 @@ struct unscale_operation;
 inline namespace LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
-LOWP_OPAQUE inline float clip_quotient(double norm, double max_norm) {
-  double const factor = max_norm / (norm + 1e-6);
+LOWP_OPAQUE inline float clip_quotient(double total_norm, double max_norm) {
+  double const factor = max_norm / (total_norm + 1e-6);
   return unpack(factor).nan || factor < 1 ? lane<float>::narrowed(factor) : 1;
 }
 LOWP_EXACT_END
@@ -184,7 +184,7 @@ struct measure_operation : operation<Executor> {
   }
 };
 
-/// Multiplies all gradients of a list, or one, by clip_factor(norm, max_norm), as
+/// Multiplies all gradients of a list, or one, by clip_factor(total_norm, max_norm), as
 /// torch.nn.utils.clip_grad_norm_. Returns the report from before. The norm is that of all tensors.
 ///
 /// Nothing is written if the factor is 1 or the norm is not finite: see report.nonfinite. PyTorch
@@ -215,14 +215,14 @@ struct clip_operation : operation<Executor> {
 
 }  // namespace detail
 
-/// Returns the factor that reduces the norm of all gradients, now `norm`, to at most max_norm. It
-/// is max_norm / (norm + 1e-6), but at most 1, as in torch.nn.utils.clip_grad_norm_. It is 0 if
-/// only the norm is infinite, and NaN if both are or the norm is NaN: skip such a step.
+/// Returns the factor that reduces the norm of all gradients, `total_norm`, to at most max_norm. It
+/// is max_norm / (total_norm + 1e-6), but at most 1, as in torch.nn.utils.clip_grad_norm_. It is 0
+/// if only the norm is infinite, and NaN if both are or the norm is NaN: skip such a step.
 /// @throws std::invalid_argument  max_norm is negative or NaN
-LOWP_HOST_FN float clip_factor(double norm, double max_norm) {
+LOWP_HOST_FN float clip_factor(double total_norm, double max_norm) {
   detail::refuse_if(detail::check_max_norm("clip_factor", max_norm));
   detail::default_environment const environment;
-  return detail::clip_quotient(norm, max_norm);
+  return detail::clip_quotient(total_norm, max_norm);
 }
 
 inline constexpr detail::callable<detail::unscale_operation<simd::this_thread>> unscale{};
