@@ -20,10 +20,7 @@
 #include <lowp/simd/rows/row_call.hpp>
 #include <lowp/simd/transform.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace lowp::cuda {

@@ -6,9 +6,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <cstddef>
-#include <cstdint>
-
 namespace lowp::cuda {
 
 struct tuning {

@@ -7,13 +7,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <string>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp {
 

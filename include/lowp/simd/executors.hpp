@@ -17,8 +17,6 @@
 #include <lowp/simd/compiled.hpp>
 #include <lowp/simd/dispatch.hpp>
 
-#include <cstddef>
-
 namespace lowp {
 
 namespace simd {

@@ -9,11 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp {
 
