@@ -35,7 +35,7 @@ TESTS = ROOT / "tests"
 # A test program runs on the machine's own backend alone if tests/CMakeLists.txt lists it as such a
 # test.
 LISTS = (TESTS / "CMakeLists.txt").read_text()
-ONCE = re.search(r"set\(once\n(.*?)\)\n", LISTS, re.S)[1]
+ONCE = re.search(r"set\(on_once\n(.*?)\)\n", LISTS, re.S)[1]
 ONCE = re.compile("|".join(word.strip('"') for word in ONCE.split()))
 ON_ALL = re.search(r"set\(on_backends_all_the_same (.*?)\)\n", LISTS)[1].split()
 SLOWEST = 300  # seconds; a test that takes longer hangs

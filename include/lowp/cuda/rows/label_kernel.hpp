@@ -49,14 +49,12 @@ struct label_kernel_call {
       if (thread.thread() < half) sums[thread.thread()] += sums[thread.thread() + half];
     }
     thread.barrier();
-    std::uint64_t const sum = sums[0];
-    thread.barrier();  // before the next tile
-    if (table.tiles == 1) write(thread, static_cast<float>(sum), first);
+    if (table.tiles == 1) write(thread, static_cast<float>(sums[0]), first);
     if (thread.thread() != 0) return;
     if (table.tiles != 1)
-      call.counts[tile] = static_cast<float>(sum);
+      call.counts[tile] = static_cast<float>(sums[0]);
     else if (call.seen != nullptr)
-      typename Thread::atomics{}.add(*call.seen, sum - call.rows);
+      typename Thread::atomics{}.add(*call.seen, sums[0] - call.rows);
   }
   template <class Thread>
   LOWP_FN void write(Thread const& thread, float sum, std::uint64_t first) const {
