@@ -2,6 +2,7 @@
 // A narrow type as the scalar of a template that was written for float: what breaks.
 #include <lowp/value.hpp>
 
+#include <cmath>
 #include <cstdio>
 #include <random>
 
@@ -20,6 +21,10 @@ Scalar uniform(std::mt19937& random) {
   return Scalar(Number(random()) / Number(random.max()));
 }
 
+// A line of a program that says `typedef float real;`.
+typedef lowp::implicit<bfloat16> real;
+real logistic(real x) { return 1.0 / (1.0 + std::exp(-x)); }
+
 template <class T>
 constexpr bool has_conditional = requires(T x, bool is_kept) { is_kept ? x : 0; };
 
@@ -33,6 +38,7 @@ int main() {
               broken, sound);
   std::printf("256 + 1 is %g, 1 + 1 / 256.0f is %g\n", double(bfloat16(256) + bfloat16(1)),
               double(bfloat16(1) + bfloat16(1) / 256.0f));
-  std::printf("is_kept ? x : 0 compiles: float %d, bfloat16 %d\n", has_conditional<float>,
-              has_conditional<bfloat16>);
+  std::printf("logistic(0.5) is %g\n", double(logistic(0.5)));
+  std::printf("is_kept ? x : 0 compiles: float %d, bfloat16 %d, implicit<bfloat16> %d\n",
+              has_conditional<float>, has_conditional<bfloat16>, has_conditional<real>);
 }

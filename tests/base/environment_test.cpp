@@ -61,8 +61,9 @@ class environment : public testing::Test {
 
 template <class T>
 class environment_of : public environment {};
-using some_formats = testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_e5m2,
-                                    lowp::float8_e8m0fnu, lowp::float4_e2m1fn>;
+using some_formats =
+    testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_e5m2, lowp::float8_e8m0fnu,
+                   lowp::float4_e2m1fn, lowp::implicit<lowp::bfloat16>>;
 TYPED_TEST_SUITE(environment_of, some_formats, by_format);
 
 // A8's functions of scalars, and decimal text.
@@ -202,8 +203,14 @@ struct half_of_square {
   }
 };
 
-// Numbers are doubles if a call takes any: the call rounds them to float.
+// Numbers are doubles if a call takes any: the call rounds them to float. `As` makes the types of
+// the program of the library's.
+template <template <class> class As = std::type_identity_t>
 struct every_function {
+  using bfloat16 = As<lowp::bfloat16>;
+  using float16 = As<lowp::float16>;
+  using float8_e4m3fn = As<lowp::float8_e4m3fn>;
+
   record seen;
 
   double third = 1.0 / 3, norm = 10.0 / 3, growth = 4.0 / 3, tenth = 0.1, rate = 1e-4, beta = 0.999,
@@ -214,12 +221,12 @@ struct every_function {
                      v = std::vector<float>(count, 1e-5f), of_rows = std::vector<float>(rows),
                      of_rows_too = of_rows, of_columns = std::vector<float>(columns),
                      of_columns_too = of_columns;
-  std::vector<lowp::bfloat16> p = std::vector<lowp::bfloat16>(count, lowp::bfloat16(0.25f)),
-                              slow = std::vector<lowp::bfloat16>(count, lowp::bfloat16(0.01f)),
-                              rest = std::vector<lowp::bfloat16>(count);
-  std::vector<lowp::float16> half = std::vector<lowp::float16>(count), second = half;
-  std::vector<lowp::float8_e4m3fn> codes = std::vector<lowp::float8_e4m3fn>(count), first = codes,
-                                   fp8_scales = std::vector<lowp::float8_e4m3fn>(count / 16);
+  std::vector<bfloat16> p = std::vector<bfloat16>(count, bfloat16(0.25f)),
+                        slow = std::vector<bfloat16>(count, bfloat16(0.01f)),
+                        rest = std::vector<bfloat16>(count);
+  std::vector<float16> half = std::vector<float16>(count), second = half;
+  std::vector<float8_e4m3fn> codes = std::vector<float8_e4m3fn>(count), first = codes;
+  std::vector<lowp::float8_e4m3fn> fp8_scales = std::vector<lowp::float8_e4m3fn>(count / 16);
   std::vector<lowp::float8_e8m0fnu> scales = std::vector<lowp::float8_e8m0fnu>(count / 32),
                                     tiles = std::vector<lowp::float8_e8m0fnu>(512);
   std::vector<std::uint16_t> low = std::vector<std::uint16_t>(count);
@@ -227,7 +234,7 @@ struct every_function {
   std::vector<std::byte> message = std::vector<std::byte>(2 * count);
   std::vector<std::int64_t> labels = std::vector<std::int64_t>(rows, 3);
   std::vector<lowp::named<std::span<float>>> const list{{"x", x}, {"g", g}}, updates{{"p", g}};
-  std::vector<lowp::named<std::span<lowp::bfloat16>>> const model{{"p", p}};
+  std::vector<lowp::named<std::span<bfloat16>>> const model{{"p", p}};
 
   __attribute__((noinline)) void run() {
     seen.start();
@@ -268,12 +275,13 @@ struct every_function {
     RETURNS(moments.second.bias());
     RETURNS(moments.second.stalled_share());
 
-    lowp::fp8_lm tensor{half, codes, first, second};
+    auto const view = [](auto& array) { return lowp::view(array.data(), array.size()); };
+    lowp::fp8_lm tensor{view(half), view(codes), view(first), view(second)};
     WRITES(half, tensor.store_weights(x));
     WRITES(codes, tensor.store_gradient(g));
     WRITES(half, tensor.update(adamw, 1, lowp::stochastic{.seed = 3}));
     RETURNS(tensor.weight_scale, tensor.first_scale, tensor.second_scale);
-    RETURNS(lowp::cast_per_use<lowp::bfloat16>{x}.working(rest));
+    RETURNS(lowp::cast_per_use<bfloat16>{x}.working(rest));
 
     lowp::stall_watch watch({.window = 7, .least_applied = third, .evidence = 0, .least_steps = 1});
     RETURNS(watch.add("p", p));
@@ -350,7 +358,7 @@ struct every_function {
   }
   void blocks() {
     lowp::nvfp4 q{{bytes, count}, fp8_scales};
-    lowp::mxfp8<lowp::float8_e4m3fn> mx{codes, scales};
+    lowp::mxfp8<float8_e4m3fn> mx{codes, scales};
     WRITES(bytes, lowp::quantize(x, q, lowp::recipes::te_2_20_nvfp4));
     RETURNS(q.tensor_scale);
     RETURNS(q.codes.subspan(0, 8).size_bytes());
@@ -359,7 +367,7 @@ struct every_function {
     std::vector<float> products(rows * rows);
     for (auto const how : {lowp::accumulation::exact, lowp::accumulation::in_float})
       WRITES(products, lowp::reference_matmul(mx, mx, products, columns, how));
-    lowp::bfloat16 const scale(0.3f);
+    bfloat16 const scale(0.3f);
     WRITES(p, lowp::convert_to_block(x, scale, p));
     RETURNS(lowp::block_dot_product<float>(scale, x, scale, g));
     WRITES(tiles, lowp::to_scale_tiles(scales, rows, columns / 32, tiles));
@@ -387,15 +395,15 @@ struct every_function {
   }
   // `scalars` and `conversions` have all codes.
   void values() {
-    lowp::bfloat16 const a(0.3f), b = of_code<lowp::bfloat16>(3);
-    RETURNS(lowp::convert<lowp::float16>(third), lowp::convert<lowp::bfloat16>(tiny));
+    bfloat16 const a(0.3f), b = of_code<bfloat16>(3);
+    RETURNS(lowp::convert<float16>(third), lowp::convert<bfloat16>(tiny));
     RETURNS(sqrt(a), fma(a, a, b), fmin(a, b), fmax(a, b), nextafter(b, a), abs(b), copysign(a, b));
     RETURNS(isnan(b), isinf(b), isfinite(b), signbit(b), ulp(b), gap_above(b), gap_below(b));
-    RETURNS(std::hash<lowp::bfloat16>()(b), lowp::bfloat16::from_bits(b.bits()));
-    RETURNS(std::numeric_limits<lowp::bfloat16>::max());
+    RETURNS(std::hash<bfloat16>()(b), bfloat16::from_bits(b.bits()));
+    RETURNS(std::numeric_limits<bfloat16>::max());
     char text[32];
     RETURNS(static_cast<int>(to_chars(text, text + 32, b).ptr - text));
-    lowp::bfloat16 read;
+    bfloat16 read;
     WRITES(read, from_chars(text, text + 4, read));
     RETURNS(lowp::stream_of(1, 2), lowp::philox4x32({1, 2, 3, 4}, {5, 6}), lowp::isa());
     RETURNS(lowp::detail::text_of(tiny) + lowp::detail::rough_text_of(subnormal));
@@ -404,10 +412,10 @@ struct every_function {
 };
 
 TEST_F(environment, of_every_function_does_not_matter) {
-  every_function expected;
+  every_function<> expected;
   expected.run();
   for (control const state : control_states()) {
-    every_function got;
+    every_function<> got;
     write_control(state);
     got.run();
     write_control(default_control);
@@ -472,8 +480,19 @@ std::set<std::string> const no_functions{
     "size_t", "span",      "u32",     "u64",      "vector", "of",   "optional", "type_of"},
     of_the_c_library{"exp", "pow", "tanh"};
 
+template <class T>
+using implicitly = lowp::implicit<T>;
+
+TEST(every_function, takes_implicit_types_as_the_types_themselves) {
+  every_function<> expected;
+  every_function<implicitly> got;
+  expected.run();
+  got.run();
+  EXPECT_EQ(expected.seen.differences(got.seen), "");
+}
+
 TEST_F(environment, of_every_function_is_tested) {
-  every_function all;
+  every_function<> all;
   all.run();
   std::set<std::string> called(no_functions);
   called.insert(of_the_c_library.begin(), of_the_c_library.end());

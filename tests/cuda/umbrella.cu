@@ -19,6 +19,8 @@ template __global__ void arithmetic(lowp::bfloat16 const*, lowp::bfloat16*, bool
 template __global__ void arithmetic(lowp::float16 const*, lowp::float16*, bool*);
 template __global__ void arithmetic(lowp::float8_e4m3fn const*, lowp::float8_e4m3fn*, bool*);
 template __global__ void arithmetic(lowp::float8_e5m2 const*, lowp::float8_e5m2*, bool*);
+using real = lowp::implicit<lowp::bfloat16>;
+template __global__ void arithmetic(real const*, real*, bool*);
 
 // An element function that only this unit knows.
 namespace {

@@ -85,8 +85,10 @@ static_assert(p3109(8, 1, p3109_domain::finite, p3109_sign::absent) ==
 static_assert(std::is_same_v<basic_float<format{5, 10, 15}>, float16>);
 
 constexpr bfloat16 x(2);
+constexpr implicit<bfloat16> same = 2.0;
 IS(bfloat16, x + x);
 IS(bfloat16, x * 2);
+IS(implicit<bfloat16>, x + same);
 IS(float, x / 2.0f);
 IS(double, 2.0 - x);
 IS(bfloat16&, std::declval<bfloat16&>() *= 2.0f);

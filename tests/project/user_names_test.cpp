@@ -92,9 +92,10 @@ TEST(user_names, are_taken_unqualified) {
   std::vector<lowp::bfloat16> const y = of_library();
   lowp::bfloat16 const one(1.0f);
   std::span<lowp::bfloat16 const> const readable(y);
+  std::vector<lowp::implicit<lowp::bfloat16>> const implicit(4);
 #define LOWP_CALL(name)                                                              \
   expect_taken(name(x.data(), y.data(), 4, 0.1f), name(x), name(y, x), name(one, 2), \
-               name(readable), name(readable, x, 1.0f));
+               name(readable), name(readable, x, 1.0f), name(implicit, x), name(implicit[0]));
   LOWP_NAMES(LOWP_CALL)
   expect_taken(convert<float>(one), power_of_two_scale<lowp::float16>(lowp::amax{}),
                projection_exponent<lowp::float16>(lowp::amax{}));

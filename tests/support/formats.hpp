@@ -24,6 +24,12 @@ inline constexpr oracle::facts facts{};
   inline constexpr oracle::facts facts<lowp::name> = oracle::name;
 ORACLE_FORMATS(LOWP_FACTS)
 #undef LOWP_FACTS
+template <lowp::format F>
+inline constexpr oracle::facts facts<lowp::basic_float<F, true>> = [] {
+  oracle::facts same = facts<lowp::basic_float<F>>;
+  same.name = "implicit";
+  return same;
+}();
 
 // Formats that a user might add. Each has something that the thirteen lack: more significand bits,
 // an odd width, NaN at the top of six bits, no negative zero in four. Two are P3109's with

@@ -26,7 +26,7 @@ using native_types = detail::native_pairs<detail::native_pair<float16, __half>, 
 template <class Native>
 using value_type = decltype(native_types::value(std::type_identity<Native>{}));
 template <narrow T>
-using native_type = decltype(native_types::native(std::type_identity<T>{}));
+using native_type = decltype(native_types::native(std::type_identity<detail::explicit_of<T>>{}));
 
 /// Returns the same bits as CUDA's type, or as lowp's.
 template <narrow T>

@@ -22,7 +22,8 @@
 namespace lowp {
 
 template <class A, class B>
-concept different_formats = narrow<A> && narrow<B> && !std::same_as<A, B>;
+concept different_formats =
+    narrow<A> && narrow<B> && !std::same_as<detail::explicit_of<A>, detail::explicit_of<B>>;
 
 namespace detail {
 /// A number of the compiler or of another library, as narrow as ours. Larger classes that convert
@@ -43,8 +44,10 @@ concept operands = ((narrow<A> && (number<B> || detail::foreign<B>)) ||
 
 namespace detail {
 
+/// The narrow type of two operands; implicit<T> for T and implicit<T>.
 template <class A, class B>
-using narrow_of = std::conditional_t<narrow<A>, A, B>;
+using narrow_of =
+    std::conditional_t<narrow<A> && (!narrow<B> || std::same_as<B, explicit_of<B>>), A, B>;
 
 /// The floating type of the language in which it computes an operation of A and B.
 template <class A, class B>

@@ -15,8 +15,8 @@ namespace lowp {
 namespace detail {
 template <class T>
 inline constexpr bool is_narrow = false;
-template <format F>
-inline constexpr bool is_narrow<basic_float<F>> = true;
+template <format F, bool IsImplicit>
+inline constexpr bool is_narrow<basic_float<F, IsImplicit>> = true;
 }  // namespace detail
 
 /// A lowp value type.
@@ -56,8 +56,8 @@ LOWP_FN constexpr auto number_of(X const& x) {
 
 template <class T>
 inline constexpr overflow default_overflow = overflow::infinity;
-template <format F>
-inline constexpr overflow default_overflow<basic_float<F>> = default_overflow_of(F);
+template <format F, bool IsImplicit>
+inline constexpr overflow default_overflow<basic_float<F, IsImplicit>> = default_overflow_of(F);
 
 // Argument-dependent lookup finds nothing here, so a program may have functions of these names.
 namespace functions {
@@ -72,9 +72,11 @@ using namespace functions;
 /// C++23's std::bfloat16_t does. It widens implicitly, narrows explicitly (nearest even, default
 /// overflow) and takes integers implicitly. An assignment narrows without a cast: `y = 0.5f * y`.
 /// Code of another library's type of the format may lie where it lies: see lowp/view.hpp.
-template <format F>
+///
+/// It is final: operators and numeric_limits would not know a derived class. See `implicit`.
+template <format F, bool IsImplicit>
   requires valid_format<F>
-class [[gnu::may_alias]] basic_float {
+class [[gnu::may_alias]] basic_float final {
  public:
   using storage = std::conditional_t<(F.bits() <= 8), std::uint8_t, std::uint16_t>;
   static constexpr format descriptor = F;
@@ -84,13 +86,15 @@ class [[gnu::may_alias]] basic_float {
   template <detail::integer K>
   LOWP_FN constexpr basic_float(K number) : basic_float(convert<basic_float>(number)) {}
   template <std::floating_point X>
-  LOWP_FN explicit constexpr basic_float(X number) : basic_float(convert<basic_float>(number)) {}
-  template <format G>
-    requires(G != F)
-  LOWP_FN explicit constexpr basic_float(basic_float<G> number)
+  LOWP_FN explicit(!IsImplicit) constexpr basic_float(X number)
+      : basic_float(convert<basic_float>(number)) {}
+  template <format G, bool IsOtherImplicit>
+    requires(G != F || IsOtherImplicit != IsImplicit)
+  LOWP_FN explicit(G != F) constexpr basic_float(basic_float<G, IsOtherImplicit> number)
       : basic_float(convert<basic_float>(number)) {}
   template <detail::number_like X>
-  LOWP_FN explicit constexpr basic_float(X const& number)
+  LOWP_FN explicit(!IsImplicit || std::is_class_v<X> || !std::convertible_to<X, float>)  //
+      constexpr basic_float(X const& number)
       : basic_float(detail::number_of(number)) {}
 
   template <detail::floating X>
@@ -112,7 +116,31 @@ class [[gnu::may_alias]] basic_float {
   storage code_;
 };
 
+/// T for code that was written for float: numbers of every floating type convert to it without a
+/// cast, rounded once. Otherwise it is T. Each converts to the other, and spans of it are spans of
+/// T to every operation.
+///
+///     typedef lowp::implicit<lowp::bfloat16> real;
+///     real x = 1.0, y = 0.5f * x;
+template <narrow T>
+using implicit = basic_float<T::descriptor, true>;
+
 namespace detail {
+/// T for implicit<T>; any other type is its own.
+template <class T>
+struct explicit_type : std::type_identity<T> {};
+template <format F>
+struct explicit_type<basic_float<F, true>> : std::type_identity<basic_float<F>> {};
+template <class T>
+using explicit_of = typename explicit_type<T>::type;
+
+/// Returns a pointer to the same elements, as T if they are implicit<T>.
+template <class T>
+LOWP_HOST_FN auto* explicit_data(T* data) {
+  using element = explicit_of<std::remove_const_t<T>>;
+  return reinterpret_cast<std::conditional_t<std::is_const_v<T>, element const, element>*>(data);
+}
+
 template <narrow T>
 LOWP_FN constexpr T from_code(std::uint32_t code) {
   return T::from_bits(static_cast<typename T::storage>(code));
@@ -131,8 +159,8 @@ LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
 
 template <element To, number From, value_rounding R>
 LOWP_FN constexpr To functions::convert(From x, R rounding, overflow policy) {
-  if constexpr (std::same_as<To, From>) {
-    return x;
+  if constexpr (std::same_as<detail::explicit_of<To>, detail::explicit_of<From>>) {
+    return __builtin_bit_cast(To, x);
   } else if constexpr (std::same_as<To, float> && narrow<From>) {
     return __builtin_bit_cast(float, detail::decode<From::descriptor>(std::uint32_t{x.bits()}));
   } else if constexpr (narrow<From>) {
@@ -161,9 +189,9 @@ LOWP_FN constexpr To functions::convert(From x, R rounding, overflow policy) {
 /// The facts of the format, as for every floating-point type; those that are not here are float's.
 /// infinity() is the quiet NaN if the format has no infinity. Both are zero if the format has
 /// neither.
-template <lowp::format F>
-class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<float> {
-  using T = lowp::basic_float<F>;
+template <lowp::format F, bool IsImplicit>
+class std::numeric_limits<lowp::basic_float<F, IsImplicit>> : public std::numeric_limits<float> {
+  using T = lowp::basic_float<F, IsImplicit>;
   LOWP_FN static constexpr T from(std::uint32_t code) { return lowp::detail::from_code<T>(code); }
   // floor(exponent * log10(2)), exact for the exponents of any format here
   LOWP_FN static constexpr int log10_of_2_to(int exponent) {
@@ -221,21 +249,26 @@ class std::numeric_limits<lowp::basic_float<F>> : public std::numeric_limits<flo
 };
 
 /// A hash that is equal for both zeros.
-template <lowp::format F>
-struct std::hash<lowp::basic_float<F>> {
-  LOWP_FN constexpr std::size_t operator()(lowp::basic_float<F> number) const noexcept {
+template <lowp::format F, bool IsImplicit>
+struct std::hash<lowp::basic_float<F, IsImplicit>> {
+  LOWP_FN constexpr std::size_t operator()(lowp::basic_float<F, IsImplicit> number) const noexcept {
     bool const zero = F.has_zero() && (number.bits() & F.magnitude_mask()) == 0 && !F.has_one_nan();
     return zero ? 0 : number.bits();
   }
 };
 
-/// A narrow type and an integer have the narrow type in common, as in `x + i`. With it, algorithms
-/// compare them. `c ? x : i` cannot see this.
-template <lowp::format F, lowp::detail::integer K>
-struct std::common_type<lowp::basic_float<F>, K> {
-  using type = lowp::basic_float<F>;
+/// A narrow type and another number have in common what `x + i` has: the narrow type, or the other
+/// one if it is floating. With it, algorithms compare them. `c ? x : i` cannot see this.
+template <lowp::format F, bool IsImplicit, class X>
+  requires(lowp::detail::integer<X> || std::floating_point<X>)
+struct std::common_type<lowp::basic_float<F, IsImplicit>, X> {
+  using type = std::conditional_t<std::floating_point<X>, X, lowp::basic_float<F, IsImplicit>>;
 };
-template <lowp::detail::integer K, lowp::format F>
-struct std::common_type<K, lowp::basic_float<F>> {
-  using type = lowp::basic_float<F>;
+template <class X, lowp::format F, bool IsImplicit>
+  requires(lowp::detail::integer<X> || std::floating_point<X>)
+struct std::common_type<X, lowp::basic_float<F, IsImplicit>>
+    : std::common_type<lowp::basic_float<F, IsImplicit>, X> {};
+template <lowp::format F, bool IsImplicit>
+struct std::common_type<lowp::basic_float<F, IsImplicit>, lowp::basic_float<F, !IsImplicit>> {
+  using type = lowp::basic_float<F, true>;
 };

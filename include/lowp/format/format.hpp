@@ -152,7 +152,7 @@ concept valid_format = detail::lacks<F, format_error::no_exponent_bits> &&
                        detail::lacks<F, format_error::smallest_value_below_floats> &&
                        detail::lacks<F, format_error::largest_value_above_floats>;
 
-template <format F>
+template <format F, bool IsImplicit = false>
   requires valid_format<F>
 class basic_float;
 

@@ -12,16 +12,17 @@
 
 namespace lowp {
 
-template <class Archive, format F>
-typename basic_float<F>::storage save_minimal(Archive const&, basic_float<F> const& x) {
+template <class Archive, narrow T>
+typename T::storage save_minimal(Archive const&, T const& x) {
   return x.bits();
 }
-template <class Archive, format F>
-void load_minimal(Archive const&, basic_float<F>& x, typename basic_float<F>::storage const& code) {
-  auto const loaded = basic_float<F>::from_bits(code);
+template <class Archive, narrow T>
+void load_minimal(Archive const&, T& x, typename T::storage const& code) {
+  auto const loaded = T::from_bits(code);
   if (loaded.bits() != code)
     detail::raise<std::invalid_argument>("load_minimal: code " + detail::text_of(code) +
-                                         " has more than " + detail::text_of(F.bits()) + " bits");
+                                         " has more than " + detail::text_of(T::descriptor.bits()) +
+                                         " bits");
   x = loaded;
 }
 

@@ -40,6 +40,8 @@ struct row {
 };
 template <class T>
 inline constexpr row of{};
+template <format F>
+inline constexpr row of<basic_float<F, true>> = of<basic_float<F>>;
 
 // clang-format off
 //                                                       NumPy         DLPack ONNX GGUF NCCL
@@ -64,8 +66,8 @@ template <> inline constexpr row of<float4_e2m1fn>      {"float4_e2m1fn",     17
 
 template <class T>
 inline constexpr int bits_of_type = 8 * sizeof(T);
-template <format F>
-inline constexpr int bits_of_type<basic_float<F>> = F.bits();
+template <format F, bool IsImplicit>
+inline constexpr int bits_of_type<basic_float<F, IsImplicit>> = F.bits();
 
 template <class T>
 LOWP_HOST_FN constexpr dtype_codes make_dtype_codes() {

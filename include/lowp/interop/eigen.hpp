@@ -27,9 +27,10 @@
 #include <ranges>
 #include <type_traits>
 
-template <lowp::format F>
-struct Eigen::NumTraits<lowp::basic_float<F>> : GenericNumTraits<lowp::basic_float<F>> {
-  using T = lowp::basic_float<F>;
+template <lowp::format F, bool IsImplicit>
+struct Eigen::NumTraits<lowp::basic_float<F, IsImplicit>>
+    : GenericNumTraits<lowp::basic_float<F, IsImplicit>> {
+  using T = lowp::basic_float<F, IsImplicit>;
   enum { RequireInitialization = 0 };
 
   static constexpr T dummy_precision() {
@@ -61,13 +62,13 @@ inline constexpr bool std::ranges::enable_borrowed_range<Eigen::VectorBlock<X, S
 
 namespace Eigen::internal {
 
-template <lowp::format F>
-struct is_arithmetic<lowp::basic_float<F>> : std::true_type {};
+template <lowp::format F, bool IsImplicit>
+struct is_arithmetic<lowp::basic_float<F, IsImplicit>> : std::true_type {};
 
 // Eigen's own divides by RAND_MAX, which is infinity in a narrow type.
-template <lowp::format F>
-struct random_default_impl<lowp::basic_float<F>, false, false> {
-  using T = lowp::basic_float<F>;
+template <lowp::format F, bool IsImplicit>
+struct random_default_impl<lowp::basic_float<F, IsImplicit>, false, false> {
+  using T = lowp::basic_float<F, IsImplicit>;
   static T run(T const& from, T const& to) {
     double const low = float{from}, high = float{to};
     return T(low + (high - low) * (double(std::rand()) / RAND_MAX));

@@ -14,8 +14,8 @@
 #include <string>
 #include <string_view>
 
-template <lowp::format F>
-struct fmt::formatter<lowp::basic_float<F>> {
+template <lowp::format F, bool IsImplicit>
+struct fmt::formatter<lowp::basic_float<F, IsImplicit>> {
   constexpr auto parse(format_parse_context& context) {
     auto end = context.begin();
     for (int depth = 0; end != context.end() && (*end != '}' || depth > 0); ++end)
@@ -42,7 +42,7 @@ struct fmt::formatter<lowp::basic_float<F>> {
     return number_.parse(context);
   }
 
-  auto format(lowp::basic_float<F> value, auto& context) const {
+  auto format(lowp::basic_float<F, IsImplicit> value, auto& context) const {
     switch (show_) {
       case 'x':
         return text_.format(fmt::format("{:0{}x}", value.bits(), (F.bits() + 3) / 4), context);

@@ -18,17 +18,17 @@
 
 #include <stdexcept>
 
-template <lowp::format F>
-struct nlohmann::adl_serializer<lowp::basic_float<F>> {
+template <lowp::format F, bool IsImplicit>
+struct nlohmann::adl_serializer<lowp::basic_float<F, IsImplicit>> {
   template <class Json>
-  static void to_json(Json& json, lowp::basic_float<F> x) {
+  static void to_json(Json& json, lowp::basic_float<F, IsImplicit> x) {
     if (!isfinite(x))
       lowp::detail::raise<std::invalid_argument>("to_json: JSON has no number for " +
                                                  lowp::detail::text_of(float{x}));
     json = lowp::detail::nearest<double>(lowp::detail::unpack(x));
   }
   template <class Json>
-  static void from_json(Json const& json, lowp::basic_float<F>& x) {
+  static void from_json(Json const& json, lowp::basic_float<F, IsImplicit>& x) {
     if (!json.is_number())
       lowp::detail::raise<std::invalid_argument>(
           std::string("from_json: a number is wanted, not ") + json.type_name());

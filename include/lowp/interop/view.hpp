@@ -20,7 +20,8 @@
 namespace lowp {
 
 /// The type of lowp that has size, alignment and bits of X. A float and a narrow type are their
-/// own. The header of a library adds that library's types; a program adds one of its own:
+/// own; that of implicit<T> is T. The header of a library adds that library's types; a program adds
+/// one of its own:
 ///
 ///     template <>
 ///     struct lowp::value_type_of<my::half> {
@@ -29,7 +30,7 @@ namespace lowp {
 template <class X>
 struct value_type_of {};
 template <element T>
-struct value_type_of<T> : std::type_identity<T> {};
+struct value_type_of<T> : detail::explicit_type<T> {};
 template <class X>
   requires(std::is_const_v<X> && requires { typename value_type_of<std::remove_const_t<X>>::type; })
 struct value_type_of<X> : std::add_const<typename value_type_of<std::remove_const_t<X>>::type> {};

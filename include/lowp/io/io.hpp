@@ -54,14 +54,14 @@ std::basic_istream<char, Traits>& operator>>(std::basic_istream<char, Traits>& i
 #if defined(__cpp_lib_format)
 /// Formats {} as the shortest text that reads back to the same value. With a precision or a type of
 /// a, e, f, g it formats the exact value.
-template <lowp::format F>
-struct std::formatter<lowp::basic_float<F>, char> {
+template <lowp::format F, bool IsImplicit>
+struct std::formatter<lowp::basic_float<F, IsImplicit>, char> {
   constexpr auto parse(std::format_parse_context& context) {
     auto const end = number_.parse(context);
     shows_digits_ = lowp::detail::asks_for_digits({context.begin(), end});
     return end;
   }
-  auto format(lowp::basic_float<F> value, auto& context) const {
+  auto format(lowp::basic_float<F, IsImplicit> value, auto& context) const {
     return number_.format(shows_digits_ ? lowp::detail::nearest<double>(lowp::detail::unpack(value))
                                         : lowp::shortest(value),
                           context);

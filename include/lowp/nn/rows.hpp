@@ -102,10 +102,11 @@ struct row_role {
 template <row_use Use, simd::access A, class R>
 LOWP_HOST_FN auto row_argument(char const* name, R& range, std::size_t columns) {
   auto const rows = as_rows(range, columns);
-  using T = typename decltype(rows.elements)::value_type;
+  using T = explicit_of<typename decltype(rows.elements)::value_type>;
   using operand = simd::row_operand<simd::operand<T, A>>;
-  return row_role<Use, operand>{{name, rows, columns, Use},
-                                {{rows.elements.data()}, Use == row_use::column ? 0 : rows.stride}};
+  return row_role<Use, operand>{
+      {name, rows, columns, Use},
+      {{explicit_data(rows.elements.data())}, Use == row_use::column ? 0 : rows.stride}};
 }
 LOWP_HOST_FN auto read_rows(char const* name, auto& range, std::size_t columns) {
   auto role = row_argument<row_use::score, simd::access::read>(name, range, columns);

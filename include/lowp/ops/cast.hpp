@@ -111,13 +111,14 @@ struct cast_operation : operation<Executor> {
     requires castable<In, Out>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
-    using From = element_of<In>;
-    using To = element_of<Out>;
+    using From = explicit_of<element_of<In>>;
+    using To = explicit_of<element_of<Out>>;
     auto const from = read("in", in, rounding_when_read<From, To>(rounding), policy);
     auto const to = write("out", out, rounding_when_written<From, To>(rounding), policy);
     if (!is_right(this->executor, "cast", make<identity>{}, to, from)) return;
     if constexpr (std::same_as<From, To> && !packed_range<In> && !packed_range<Out>)
-      this->executor.copy(std::ranges::data(out), std::ranges::data(in), std::ranges::size(out));
+      this->executor.copy(explicit_data(std::ranges::data(out)),
+                          explicit_data(std::ranges::data(in)), std::ranges::size(out));
     else
       this->executor(call_of(make<identity>{}, no_report, to, from));
   }

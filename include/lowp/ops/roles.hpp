@@ -20,7 +20,7 @@ namespace lowp::detail {
 /// The ranges and the operand of an argument. ops/storage_operands.hpp has those of storages.
 template <class S>
 struct argument_of {
-  using rounded_element = element_of<S>;
+  using rounded_element = explicit_of<element_of<S>>;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) { return std::array{extent(name, s)}; }
   LOWP_HOST_FN static error_text invalid(S const& s)
@@ -34,7 +34,8 @@ struct argument_of {
       return simd::operand<rounded_element, A, R, typename S::order>{s.data(), rounding, policy,
                                                                      draw};
     else
-      return simd::operand<rounded_element, A, R>{std::ranges::data(s), rounding, policy, draw};
+      return simd::operand<rounded_element, A, R>{explicit_data(std::ranges::data(s)), rounding,
+                                                  policy, draw};
   }
 };
 

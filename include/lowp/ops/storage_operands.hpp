@@ -150,7 +150,7 @@ LOWP_HOST_FN auto codes_of(S const& s) {
 /// Codes and their scales, and the operand that takes both.
 template <in_blocks S>
 struct argument_of<S> {
-  using rounded_element = element_of<decltype(codes_of(std::declval<S&>()))>;
+  using rounded_element = explicit_of<element_of<decltype(codes_of(std::declval<S&>()))>>;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) {
     auto scales = std::get<1>(s.parts());

@@ -48,10 +48,12 @@ struct rotated {
 
   template <input In>
   LOWP_HOST_FN rotated(In const& in, hadamard_signs<Points> const& of_blocks)
-      : elements(std::ranges::data(in), std::ranges::size(in)), signs(of_blocks) {}
+      : elements(detail::explicit_data(std::ranges::data(in)), std::ranges::size(in)),
+        signs(of_blocks) {}
 };
 template <input In, int Points>
-rotated(In const&, hadamard_signs<Points> const&) -> rotated<element_of<In>, Points>;
+rotated(In const&, hadamard_signs<Points> const&)
+    -> rotated<detail::explicit_of<element_of<In>>, Points>;
 
 namespace detail {
 template <class S>
@@ -244,7 +246,7 @@ struct hadamard_operation : operation<Executor> {
   LOWP_HOST_FN void operator()(In&& in, Out&& out, hadamard_signs<Points> const& signs,
                                R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
-    rotated<element_of<In>, Points, float> source(in, signs);
+    rotated<explicit_of<element_of<In>>, Points, float> source(in, signs);
     run(this->executor, "hadamard", make<copy_element>{}, no_report,
         write("out", out, rounding, policy), read("in", source));
   }

@@ -18,7 +18,7 @@ namespace detail {
 template <class T>
 struct block_codes {
   using type = std::span<T>;
-  using element = std::remove_const_t<T>;
+  using element = explicit_of<std::remove_const_t<T>>;
   static constexpr bool is_written = !std::is_const_v<T>;
 };
 template <class T, class Order>

@@ -109,7 +109,7 @@ struct corrected_master {
 
   static constexpr char const* names[] = {"", ".error_bits"};
   LOWP_HOST_FN auto parts() const { return std::tuple(value, error_bits); }
-  LOWP_HOST_FN detail::corrected_layout<H, E> layout() const { return {}; }
+  LOWP_HOST_FN detail::corrected_layout<detail::explicit_of<H>, E> layout() const { return {}; }
 };
 template <class H, class E>
 corrected_master(H&&, E&&) -> corrected_master<detail::narrow_in<H>, std::ranges::range_value_t<E>>;

@@ -70,7 +70,9 @@ struct kahan {
 
   static constexpr char const* names[] = {"", ".compensation"};
   LOWP_HOST_FN auto parts() const { return std::tuple(value, compensation); }
-  LOWP_HOST_FN detail::kahan_layout<P, C> layout() const { return {}; }
+  LOWP_HOST_FN detail::kahan_layout<detail::explicit_of<P>, detail::explicit_of<C>> layout() const {
+    return {};
+  }
 };
 template <class P, class C>
 kahan(P&&, C&&) -> kahan<detail::narrow_in<P>, detail::narrow_in<C>>;

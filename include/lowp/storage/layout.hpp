@@ -47,7 +47,7 @@ template <element... T>
 struct part_list {
   static constexpr std::size_t size = sizeof...(T);
   template <std::size_t K>
-  using type = std::tuple_element_t<K, std::tuple<T...>>;
+  using type = std::tuple_element_t<K, std::tuple<explicit_of<T>...>>;
 };
 
 /// The members that most layouts have.

@@ -69,7 +69,7 @@ struct master {
 
   static constexpr char const* names[] = {"", ".copy"};
   LOWP_HOST_FN auto parts() const { return std::tuple(weights, copy); }
-  LOWP_HOST_FN detail::master_layout<W, C> layout() const { return {}; }
+  LOWP_HOST_FN detail::master_layout<W, detail::explicit_of<C>> layout() const { return {}; }
 };
 template <class W, class C>
 master(W&&, C&&) -> master<std::ranges::range_value_t<W>, detail::narrow_in<C>>;

@@ -89,7 +89,7 @@ struct scaled {
 
   static constexpr char const* names[] = {""};
   LOWP_HOST_FN auto parts() const { return std::tuple(codes); }
-  LOWP_HOST_FN detail::scaled_layout<std::remove_const_t<T>> layout() const {
+  LOWP_HOST_FN detail::scaled_layout<detail::explicit_of<std::remove_const_t<T>>> layout() const {
     return {{}, detail::inverse_of_scale(scale), next, detail::inverse_of_scale(next)};
   }
   [[nodiscard]] LOWP_HOST_FN std::string invalid() const {

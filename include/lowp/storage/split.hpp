@@ -149,7 +149,9 @@ struct split_master {
 
   static constexpr char const* names[] = {"", ".low"};
   LOWP_HOST_FN auto parts() const { return std::tuple(high, low); }
-  LOWP_HOST_FN detail::split_layout<std::remove_const_t<H>, std::remove_const_t<L>> layout() const {
+  LOWP_HOST_FN
+  detail::split_layout<detail::explicit_of<std::remove_const_t<H>>, std::remove_const_t<L>> layout()
+      const {
     return {};
   }
 };

@@ -23,7 +23,7 @@ namespace detail::inline LOWP_UNIT {
 /// Returns the name of a format that does not hold squares of gradients.
 template <narrow T>
 std::string name_of_format() {
-  if constexpr (std::same_as<T, float16>) return "float16";
+  if constexpr (std::same_as<explicit_of<T>, float16>) return "float16";
   constexpr int digits = std::numeric_limits<T>::digits;
   constexpr int bits = T::descriptor.bits();
   return "float" + std::to_string(bits) + "_e" + std::to_string(bits - digits) + "m" +

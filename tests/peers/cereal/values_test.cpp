@@ -51,6 +51,8 @@ TEST(cereal, all_codes_survive) {
   all_codes_survive<cereal::PortableBinaryOutputArchive, cereal::PortableBinaryInputArchive,
                     bfloat16>();
   all_codes_survive<cereal::JSONOutputArchive, cereal::JSONInputArchive, bfloat16>();
+  all_codes_survive<cereal::JSONOutputArchive, cereal::JSONInputArchive,
+                    lowp::implicit<bfloat16>>();
   all_codes_survive<cereal::XMLOutputArchive, cereal::XMLInputArchive, bfloat16>();
   all_codes_survive<cereal::JSONOutputArchive, cereal::JSONInputArchive, float8_e4m3fn>();
   all_codes_survive<cereal::XMLOutputArchive, cereal::XMLInputArchive, float8_e4m3fn>();

@@ -29,7 +29,7 @@ double error(A const& actual, B const& expected) {
 
 template <class T>
 class eigen_matrices : public testing::Test {};
-using formats = testing::Types<lowp::bfloat16, lowp::float16>;
+using formats = testing::Types<lowp::implicit<lowp::bfloat16>, lowp::float16>;
 TYPED_TEST_SUITE(eigen_matrices, formats);
 
 TYPED_TEST(eigen_matrices, random_fills_the_interval) {
@@ -81,6 +81,19 @@ TYPED_TEST(eigen_matrices, traits) {
   EXPECT_EQ(traits::highest(), std::numeric_limits<T>::max());
   EXPECT_EQ(traits::lowest(), -std::numeric_limits<T>::max());
   EXPECT_EQ(traits::digits10(), std::numeric_limits<T>::digits10);
+}
+
+TEST(eigen_matrices, implicit_takes_numbers_as_float_does) {
+  using real = lowp::implicit<lowp::bfloat16>;
+  matrix<real> a = matrix<real>::Constant(2, 2, 0.5);
+  a += matrix<real>::Identity(2, 2) * 1.5 - 0.25 * a / 2.0f;
+  Eigen::Vector<real, 2> x, y(0.5, 2.0);
+  x << 1.0, 0.5f;
+  x(1) += 0.5;
+  real const product = x.dot(a * y);
+  EXPECT_EQ(product, 2.0 * 0.5 + 0.4375 * 2 + 1.9375 * 2 + 0.4375 * 0.5 - 0.0625 * 0.5);
+  a.setConstant(0.25);
+  EXPECT_EQ(a.sum(), 1);
 }
 
 TEST(eigen_matrices, fp8) {

@@ -30,6 +30,7 @@ TEST(nlohmann_json, finite_codes_survive_text) {
   finite_codes_survive_text<bfloat16>();
   finite_codes_survive_text<float16>();
   finite_codes_survive_text<lowp::float8_e4m3fn>();
+  finite_codes_survive_text<lowp::implicit<float16>>();
 }
 
 #if defined(LOWP_TEST_CONTROL_REGISTER)

@@ -55,5 +55,6 @@ int faults() {
 }  // namespace
 
 int main() {
-  return faults<lowp::bfloat16>() + faults<lowp::float16>() + faults<lowp::float8_e4m3fn>();
+  return faults<lowp::bfloat16>() + faults<lowp::float16>() + faults<lowp::float8_e4m3fn>() +
+         faults<lowp::implicit<lowp::bfloat16>>();
 }

@@ -32,7 +32,7 @@ namespace {
 
 template <class T>
 class ordinary : public testing::Test {};
-using formats = testing::Types<lowp::bfloat16, lowp::float16, lowp::float8_e4m3fn>;
+using formats = testing::Types<lowp::bfloat16, lowp::implicit<lowp::float16>, lowp::float8_e4m3fn>;
 TYPED_TEST_SUITE(ordinary, formats);
 
 template <class T>

@@ -49,6 +49,8 @@ LOWP_HOST_FN constexpr std::optional<dtype> dtype_named(std::string_view name) {
 namespace detail {
 template <class T>
 inline constexpr std::optional<dtype> type_of{};
+template <format F>
+inline constexpr std::optional<dtype> type_of<basic_float<F, true>> = type_of<basic_float<F>>;
 // clang-format off
 template <> inline constexpr std::optional<dtype> type_of<std::uint8_t>    = dtype::u8;
 template <> inline constexpr std::optional<dtype> type_of<std::int8_t>     = dtype::i8;
