@@ -150,6 +150,16 @@ if [ -n "$records" ]; then
   say "the table of guarantees: $build/guarantees.md"
 fi
 
+# longest: of lines with seconds and a name, those that took longest.
+longest() { sort -rn | awk 'NR <= 12 { printf "%s%s %.0f", (NR > 1 ? ", " : ""), $2, $1 }'; }
+if [ $all = ON ]; then
+  say "seconds of the longest steps of this tree: $(awk -F '\t' 'NF > 3 {
+    sub(/.*CMakeFiles\//, "", $4)
+    print ($2 - $1) / 1000, $4 }' "$build/.ninja_log" 2>/dev/null | longest)"
+  say "seconds of the longest tests: $(awk '/^[0-9]+\/[0-9]+ Test: / { name = $3 }
+    /^Test time =/ { print $4, name }' "$build/Testing/Temporary/LastTest.log" | longest)"
+fi
+
 # Machines differ by the time of an empty unit.
 printf '#include <vector>\n#include <cmath>\n' >"$build/empty.cpp"
 times >"$build/times"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The CUDA headers as nvcc builds them, with g++ and with clang for a host compiler. It builds each
-# header by itself, the examples, the host side, and the value types in device code. It builds
+# The CUDA headers as nvcc builds them, with g++ and with clang for a host compiler. It reads each
+# header by itself, and builds the examples, the host side, and the value types in device code. It builds
 # CUDA's own types and calls without exceptions, too.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
@@ -14,7 +14,7 @@ file(GLOB headers RELATIVE ${ROOT}/include ${ROOT}/include/lowp/cuda/*.cuh)
 foreach(header IN LISTS headers)
   string(MAKE_C_IDENTIFIER ${header} name)
   file(WRITE ${SCRATCH}/${name}.cu "#include <${header}>\n#include <${header}>\n")
-  compile(${CXX} -arch=sm_90 -c ${SCRATCH}/${name}.cu -o ${SCRATCH}/alone.o)
+  compile(${CXX} -arch=sm_90 -ptx ${SCRATCH}/${name}.cu -o ${SCRATCH}/alone.ptx)
 endforeach()
 
 # Kernels have instructions that older GPUs lack.
