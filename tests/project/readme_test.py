@@ -82,7 +82,8 @@ def check_program(code):
     if not program or not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         program = scratch / source.stem
         compile = [cxx, "-std=c++20", "-O1", "-fopenmp", *settings["WARNINGS"].split(),
-                   f"-I{root}/include", "-isystem", "/usr/include/eigen3", source]
+                   f"-I{root}/include", "-isystem", "/usr/include/eigen3", f"-D{settings['KERNELS']}",
+                   "-include", root / "tests/support/backends.hpp", source]
         absent = re.search(r"\s(\S+): No such file", run([*compile, "-M"])[2])
         if absent and not absent[1].startswith("lowp"):
             print(f"{page}: {source.name} is not compiled, since {absent[1]} is not here")

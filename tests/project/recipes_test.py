@@ -109,7 +109,8 @@ check_list(page)
 compile_with("-fsyntax-only", here / "recipes/facts.cpp")
 program = scratch / "program"
 warnings = settings["WARNINGS"].split()
-compile_with("-O1", "-fopenmp", *warnings, here / "recipes/program.cpp", "-o", program)
+backends = ["-DLOWP_TEST_BACKENDS=lowp::simd::portable,lowp::simd::imaginary", "-include", "support/backends.hpp"]
+compile_with("-O1", "-fopenmp", *warnings, *backends, here / "recipes/program.cpp", "-o", program)
 for isa in ("imaginary", "portable"):
     good, printed, _ = run([program], env={**os.environ, "LOWP_ISA": isa})
     if not good or printed != f"{isa} 0\n":

@@ -20,6 +20,10 @@ using namespace lowp_test;
 template <class Kind>
 class storage : public testing::Test {};
 TYPED_TEST_SUITE(storage, storage_kinds, by_kind);
+// Steps of AdamW reach all that a format changes in a layout.
+template <class Kind>
+class storage_layout : public testing::Test {};
+TYPED_TEST_SUITE(storage_layout, each_layout, by_kind);
 
 TYPED_TEST(storage, adamw_has_the_bits_of_the_exact_sequence) {
   using kind = TypeParam;
@@ -60,7 +64,7 @@ TYPED_TEST(storage, adamw_has_the_bits_of_the_exact_sequence) {
   }
 }
 
-TYPED_TEST(storage, fused_add_has_the_bits_of_the_exact_sequence) {
+TYPED_TEST(storage_layout, fused_add_has_the_bits_of_the_exact_sequence) {
   using kind = TypeParam;
   for_each_rounding<modes::two>(
       [&](auto const& rounding, slot_modes const& modes, char const* name) {
@@ -81,7 +85,7 @@ TYPED_TEST(storage, fused_add_has_the_bits_of_the_exact_sequence) {
       });
 }
 
-TYPED_TEST(storage, sgd_has_the_bits_of_the_exact_sequence) {
+TYPED_TEST(storage_layout, sgd_has_the_bits_of_the_exact_sequence) {
   using kind = TypeParam;
   lowp::sgd const settings{.lr = 1e-3, .weight_decay = 0.1};
   auto const scalars = oracle::prepare(oracle::sgd_settings{1e-3, 0, 0, 0.1, false}, 3);

@@ -92,17 +92,16 @@ struct by_kind {
   }
 };
 
-// By default one of each layout.
-using storage_kinds = first_or_all<
-    5,
-    testing::Types<
-        kahan_kind<lowp::bfloat16, lowp::bfloat16>, master_kind<float, lowp::bfloat16>,
-        split_kind<lowp::float16, std::uint16_t>, corrected_kind<lowp::bfloat16, std::int8_t>,
-        scaled_kind<lowp::float8_e4m3fn, 3, -2>, corrected_kind<lowp::float16, std::int16_t>,
-        split_kind<lowp::bfloat16, std::uint8_t>, kahan_kind<lowp::float16, lowp::float8_e5m2>,
-        kahan_kind<lowp::float8_e4m3fn, lowp::bfloat16>,
-        master_kind<lowp::float16, lowp::float8_e4m3fn>, split_kind<lowp::bfloat16, std::uint16_t>,
-        split_kind<lowp::float8_e5m2, std::uint8_t>, scaled_kind<lowp::float16, 5>>>;
+using every_storage_kind = testing::Types<
+    kahan_kind<lowp::bfloat16, lowp::bfloat16>, master_kind<float, lowp::bfloat16>,
+    split_kind<lowp::float16, std::uint16_t>, corrected_kind<lowp::bfloat16, std::int8_t>,
+    scaled_kind<lowp::float8_e4m3fn, 3, -2>, corrected_kind<lowp::float16, std::int16_t>,
+    split_kind<lowp::bfloat16, std::uint8_t>, kahan_kind<lowp::float16, lowp::float8_e5m2>,
+    kahan_kind<lowp::float8_e4m3fn, lowp::bfloat16>,
+    master_kind<lowp::float16, lowp::float8_e4m3fn>, split_kind<lowp::bfloat16, std::uint16_t>,
+    split_kind<lowp::float8_e5m2, std::uint8_t>, scaled_kind<lowp::float16, 5>>;
+using each_layout = some_of<5, every_storage_kind>::type;
+using storage_kinds = some_or_all<each_layout, every_storage_kind>;
 
 // Codes of a parameter, made from floats as a step would leave them.
 template <class Kind>
