@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel that counts labels: see simd::label_call. Nothing is allocated: tiles leave their
-// numbers in the memory of the counts. As floats these are exact, for up to 2^34 rows.
+// numbers in the memory of the counts, as bits.
 #pragma once
 
 #include <lowp/cuda/tuning.hpp>
-#include <lowp/simd/operand.hpp>
+#include <lowp/lanes/lanes.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ struct label_kernel_call {
     auto* const sums = thread.template shared<std::uint64_t>();
     std::uint64_t own = 0;
     for (std::uint64_t i = first; i < end; i += table.tiles * thread.threads())
-      own += step == add ? static_cast<std::uint64_t>(call.counts[i])
+      own += step == add ? std::uint64_t{lanes::bits(call.counts[i])}
                          : std::uint64_t{call.labels[i] != call.ignored};
     sums[thread.thread()] = own;
     for (unsigned half = thread.threads() / 2; half != 0; half /= 2) {
@@ -52,7 +52,7 @@ struct label_kernel_call {
     if (table.tiles == 1) write(thread, static_cast<float>(sums[0]), first);
     if (thread.thread() != 0) return;
     if (table.tiles != 1)
-      call.counts[tile] = static_cast<float>(sums[0]);
+      call.counts[tile] = lanes::from_bits<float>(static_cast<std::uint32_t>(sums[0]));
     else if (call.seen != nullptr)
       typename Thread::atomics{}.add(*call.seen, sums[0] - call.rows);
   }
