@@ -207,7 +207,7 @@ TEST(openmp, block_cast) {
 }
 
 // Not a bit of a sum depends on the number of threads, nor on whether there are any.
-TEST(openmp, gelu) {
+TEST(openmp, activations) {
   for_each_size_and_team([](std::size_t size) {
     auto const gate = numbers<float>(size, 1);
     auto const up = numbers<lowp::float16>(size, 2);
@@ -225,6 +225,12 @@ TEST(openmp, gelu) {
     lowp::openmp::gated_gelu_tanh_backward(gate, up, up, shared, shared_too, random_bits);
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_TRUE(same_bits(alone_too, shared_too));
+    lowp::gelu(gate, alone);
+    lowp::openmp::gelu(gate, shared);
+    EXPECT_TRUE(same_bits(alone, shared));
+    lowp::gated_silu(gate, up, alone);
+    lowp::openmp::gated_silu(gate, up, shared);
+    EXPECT_TRUE(same_bits(alone, shared));
   });
 }
 

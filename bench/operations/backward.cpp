@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Derivatives of softmax, norms, GELU and cross-entropy, over rows of 1024 columns.
+// Derivatives of softmax, norms, GELU, SiLU and cross-entropy, over rows of 1024 columns.
 #include "harness/main.hpp"
 #include "maps.hpp"
 
@@ -85,6 +85,10 @@ void add_all(bench::suite& cases, std::string const& type) {
   add<T>(cases, "layer_norm/" + type, [](auto x) { return layer_norm<T>(x); });
   add<T>(cases, "gelu_tanh/" + type,
          [](auto x) { return [x](auto dy, auto dx) { lowp::gelu_tanh_backward(x, dy, dx); }; });
+  add<T>(cases, "gelu/" + type,
+         [](auto x) { return [x](auto dy, auto dx) { lowp::gelu_backward(x, dy, dx); }; });
+  add<T>(cases, "silu/" + type,
+         [](auto x) { return [x](auto dy, auto dx) { lowp::silu_backward(x, dy, dx); }; });
   add<T>(
       cases, "cross_entropy/" + type, [](auto x) { return cross_entropy<T>(x); },
       [](float x) { return bench::scores * x; });

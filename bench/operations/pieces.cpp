@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GELU, norms over rows, sums, clamp and scaling: what stands between the products of a
+// GELU, SiLU, norms over rows, sums, clamp and scaling: what stands between the products of a
 // transformer.
 #include "harness/main.hpp"
 #include "maps.hpp"
@@ -24,6 +24,10 @@ void add_all(bench::suite& cases, std::string const& type) {
   bench::map_input const elements, rows{.least = bench::norm_columns};
   add<both, T>(cases, "gelu_tanh/" + type, elements,
                [](auto in, auto out) { bench::on::gelu_tanh(in, out); });
+  add<both, T>(cases, "gelu/" + type, elements,
+               [](auto in, auto out) { bench::on::gelu(in, out); });
+  add<both, T>(cases, "silu/" + type, elements,
+               [](auto in, auto out) { bench::on::silu(in, out); });
   bench::norm_parameters<T> const p;
   add<both, T>(cases, "rms_norm/" + type, rows, [p](auto in, auto out) {
     bench::on::rms_norm(in, p.weight, out, bench::norm_columns, bench::norm_eps);

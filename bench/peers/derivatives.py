@@ -43,6 +43,16 @@ def gelu_tanh(x):
     return torch.nn.functional.gelu(x, approximate="tanh")
 
 
+def gelu(x):
+    import torch
+    return torch.nn.functional.gelu(x)
+
+
+def silu(x):
+    import torch
+    return torch.nn.functional.silu(x)
+
+
 def cross_entropy(x, _):
     import torch
     x = x.detach().clone().requires_grad_()
@@ -67,6 +77,8 @@ def derivative_cases():
                               ("rms_norm", from_graph(rms_norm, 2), z),
                               ("layer_norm", from_graph(layer_norm, 3), z),
                               ("gelu_tanh", from_graph(gelu_tanh, 1), z),
+                              ("gelu", from_graph(gelu, 1), z),
+                              ("silu", from_graph(silu, 1), z),
                               ("cross_entropy", cross_entropy, 3 * z)):
             x, its_dy = x.to(dtype), dy.to(dtype)
             run = make(x, its_dy)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PyTorch's softmax, GELU, norms and sums, on what maps.hpp gives lowp's.
+"""PyTorch's softmax, GELU, SiLU, norms and sums, on what maps.hpp gives lowp's.
 
 Each is compared with the same formula in double precision, as lowp's tests compare lowp. It may
 differ by RELATIVE of the magnitudes that float rounds on the way. One unit in the last place of the
@@ -90,16 +90,22 @@ def softmax_cases():
                 yield name, elements, run
 
 
-def gelu_cases(form, x, wide):
+def activation_cases(form, x, wide):
     import torch
-    out = torch.empty_like(x)
-
-    def run():
-        torch._C._nn.gelu(x, approximate="tanh", out=out)
-
-    run()
     u = math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3)
-    yield "gelu_tanh", run, out, wide / 2 * (1 + numpy.tanh(u)), numpy.abs(wide)
+    share = torch.special.ndtr(torch.from_numpy(wide)).numpy()
+    for name, function, exact in (
+            ("gelu_tanh", lambda out: torch._C._nn.gelu(x, approximate="tanh", out=out),
+             wide / 2 * (1 + numpy.tanh(u))),
+            ("gelu", lambda out: torch._C._nn.gelu(x, out=out), wide * share),
+            ("silu", lambda out: torch._C._nn.silu(x, out=out), wide / (1 + numpy.exp(-wide)))):
+        out = torch.empty_like(x)
+
+        def run(function=function, out=out):
+            function(out)
+
+        run()
+        yield name, run, out, exact, numpy.abs(wide)
 
 
 def norm_cases(form, x, wide):
@@ -141,7 +147,7 @@ def piece_cases():
     for form, size in TYPES.items():
         elements = elements_of(2 * size)
         x, wide = input_of(form, elements, 2)
-        for cases in (gelu_cases, norm_cases):
+        for cases in (activation_cases, norm_cases):
             for case, run, found, exact, scale in cases(form, x, wide):
                 name = f"pieces/{case}/{form}/torch"
                 compare(name, form, found.view(-1), exact.reshape(-1), scale.reshape(-1))

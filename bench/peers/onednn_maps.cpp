@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// oneDNN: softmax, GELU and layer norm, in float and bfloat16: its float16, see onednn.cpp.
+// oneDNN: softmax, GELU, SiLU and layer norm, in float and bfloat16: its float16, see onednn.cpp.
 #include "onednn.hpp"
 
 #include "operations/maps.hpp"
@@ -50,16 +50,26 @@ void add_softmaxes(bench::suite& cases, std::string const& type) {
       close<T>(0x1p-18));
 }
 
-template <class T>
-void add_gelu(bench::suite& cases, std::string const& type) {
-  auto const make = [](std::size_t n) {
+template <class T, class Own>
+void add_activation(bench::suite& cases, std::string const& name, dnnl::algorithm algorithm,
+                    Own own) {
+  auto const make = [=](std::size_t n) {
     auto const all = onednn::elements(onednn::type_of<T>, n);
-    dnnl::eltwise_forward::desc const what(inference, dnnl::algorithm::eltwise_gelu_tanh, all);
+    dnnl::eltwise_forward::desc const what(inference, algorithm, all, 1);
     return onednn::call(dnnl::eltwise_forward({what, onednn::engine()}), all, all);
   };
-  bench::add_map_peer<T>(
-      cases, "gelu_tanh/" + type + "/onednn", {},
-      [](auto in, auto out) { lowp::gelu_tanh(in, out); }, onednn::made_once(make), close<T>());
+  bench::add_map_peer<T>(cases, name + "/onednn", {}, own, onednn::made_once(make), close<T>());
+}
+
+template <class T>
+void add_activations(bench::suite& cases, std::string const& type) {
+  using enum dnnl::algorithm;
+  add_activation<T>(cases, "gelu_tanh/" + type, eltwise_gelu_tanh,
+                    [](auto in, auto out) { lowp::gelu_tanh(in, out); });
+  add_activation<T>(cases, "gelu/" + type, eltwise_gelu_erf,
+                    [](auto in, auto out) { lowp::gelu(in, out); });
+  add_activation<T>(cases, "silu/" + type, eltwise_swish,
+                    [](auto in, auto out) { lowp::silu(in, out); });
 }
 
 /// Weight and bias are float's whatever the elements are.
@@ -100,10 +110,10 @@ bench::peer const softmax("softmax", [](bench::suite& cases) {
 
 bench::peer const pieces("pieces", [](bench::suite& cases) {
   onednn::begin();
-  add_gelu<float>(cases, "float");
+  add_activations<float>(cases, "float");
   add_layer_norm<float>(cases, "float");
   if (!onednn::has_bfloat16()) return;
-  add_gelu<lowp::bfloat16>(cases, "bfloat16");
+  add_activations<lowp::bfloat16>(cases, "bfloat16");
   add_layer_norm<lowp::bfloat16>(cases, "bfloat16");
 });
 

@@ -176,9 +176,11 @@ def softmaxes():
         yield row(f"log_softmax, {form}, 1024 columns", case, fastest(case))
 
 
+ACTIVATIONS = (("GELU in its tanh form", "gelu_tanh"), ("GELU", "gelu"), ("SiLU", "silu"))
+
+
 def pieces():
-    for name, case in (("GELU in its tanh form", "gelu_tanh"), ("layer norm", "layer_norm"),
-                       ("RMS norm", "rms_norm"), ("sum", "sum")):
+    for name, case in (*ACTIVATIONS, ("layer norm", "layer_norm"), ("RMS norm", "rms_norm"), ("sum", "sum")):
         for form in TYPES:
             asked = 1 if name in ("layer norm", "sum") and form == "float" else None
             yield row(f"{name}, {form}", f"pieces/{case}/{form}",
@@ -192,7 +194,7 @@ def pieces():
 
 def derivatives():
     for name, case in (("softmax", "softmax"), ("log_softmax", "log_softmax"), ("RMS norm", "rms_norm"),
-                       ("layer norm", "layer_norm"), ("GELU in its tanh form", "gelu_tanh"),
+                       ("layer norm", "layer_norm"), *ACTIVATIONS,
                        ("cross-entropy, with its losses", "cross_entropy")):
         for form in ("float", BFLOAT16):
             case_of_form = f"backward/{case}/{form}"
@@ -241,7 +243,7 @@ TOPICS = (
     Topic("Softmax", ("softmax",),
           "In float inside, whatever the elements are. *All in 16 bits*: every step but the sum is "
           "rounded to the format.", tuple(softmaxes())),
-    Topic("GELU, norms, sums, scaling, clamp", ("pieces",), "Rows of the norms have 1024 columns.",
+    Topic("GELU, SiLU, norms, sums, scaling, clamp", ("pieces",), "Rows of the norms have 1024 columns.",
           tuple(pieces())),
     Topic("Derivatives", ("backward",),
           "Rows have 1024 columns. Norms write the derivatives of weight and bias too, in float. In float "

@@ -20,7 +20,7 @@
   X(cast) X(scaled_cast) X(block_cast) X(split) X(join) X(resync) X(transform) \
   X(fused_add) X(update) X(adafactor_direction) \
   X(unscale) X(measure) X(sum) X(dot) \
-  X(gelu_tanh) X(gated_gelu_tanh) X(gelu_tanh_backward) X(gated_gelu_tanh_backward) \
+  LOWP_ACTIVATIONS(LOWP_FOUR_OF_ACTIVATION, X) \
   X(softmax) X(log_softmax) X(softmax_pb_relax) X(scale_mask_softmax) X(cross_entropy) \
   X(softmax_backward) X(log_softmax_backward) X(scale_mask_softmax_backward) \
   X(rms_norm) X(layer_norm) X(rms_norm_backward) X(layer_norm_backward) \

@@ -3,17 +3,16 @@
 //
 //     softmax, log_softmax, scale_mask_softmax, softmax_pb_relax, mask_value<T>
 //     rms_norm, layer_norm
-//     gelu_tanh, gated_gelu_tanh
+//     gelu_tanh, gelu, silu; gated_gelu_tanh ...
 //     cross_entropy, the loss and its derivative in one call
 //     scale_by_power_of_two, projection_exponent, clamp_overflow
 #pragma once
 
 #include <lowp/base/hide_macros.inc>
 
+#include <lowp/nn/activation.hpp>
 #include <lowp/nn/clamp_overflow.hpp>
 #include <lowp/nn/cross_entropy.hpp>
-#include <lowp/nn/gelu.hpp>
-#include <lowp/nn/gelu_backward.hpp>
 #include <lowp/nn/mask_value.hpp>
 #include <lowp/nn/masked_softmax.hpp>
 #include <lowp/nn/normalization.hpp>

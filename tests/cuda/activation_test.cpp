@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// gelu_tanh and gated_gelu_tanh by the GPU's kernel: the bits of the host.
+// Activations, gated or not, and their derivatives by the GPU's kernel: the bits of the host.
 #include <lowp/nn.hpp>
 
 #include <cstddef>
@@ -20,7 +20,34 @@ std::uint32_t code_of(T x) {
   return x.bits();
 }
 
-template <lowp::element In, lowp::element Out>
+// The operations of one activation, on this thread and as a GPU's.
+struct gelu_tanh {
+  static constexpr auto const& plain = lowp::gelu_tanh;
+  static constexpr auto const& gated = lowp::gated_gelu_tanh;
+  template <class E>
+  using plain_operation = lowp::detail::gelu_tanh_operation<E>;
+  template <class E>
+  using gated_operation = lowp::detail::gated_gelu_tanh_operation<E>;
+};
+struct gelu {
+  static constexpr auto const& plain = lowp::gelu;
+  static constexpr auto const& gated = lowp::gated_gelu;
+  template <class E>
+  using plain_operation = lowp::detail::gelu_operation<E>;
+  template <class E>
+  using gated_operation = lowp::detail::gated_gelu_operation<E>;
+};
+// Its derivative is the second operation here.
+struct silu {
+  static constexpr auto const& plain = lowp::silu;
+  static constexpr auto const& gated = lowp::silu_backward;
+  template <class E>
+  using plain_operation = lowp::detail::silu_operation<E>;
+  template <class E>
+  using gated_operation = lowp::detail::silu_backward_operation<E>;
+};
+
+template <class Activation, lowp::element In, lowp::element Out>
 void expect_bits_of_host() {
   for (std::size_t const size : {0U, 1U, 7U, 8U, 65U, 1001U})
     for (values const kind : {values::corners, values::training})
@@ -38,23 +65,28 @@ void expect_bits_of_host() {
           for (std::size_t i = 0; i < size; ++i)
             ASSERT_TRUE(has_bits(got[i], code_of(want[i]), a.span()[i], b.span()[i]));
         };
-        lowp::gelu_tanh(a.span(), want, lowp::stochastic{1});
-        ASSERT_EQ(refusal_of<lowp::detail::gelu_tanh_operation>(executor, a.span(), got,
-                                                                lowp::stochastic{1}),
-                  "");
-        expect_same();
-        lowp::gated_gelu_tanh(a.span(), b.span(), want);
+        lowp::stochastic const random_bits{1};
+        Activation::plain(a.span(), want, random_bits);
         ASSERT_EQ(
-            refusal_of<lowp::detail::gated_gelu_tanh_operation>(executor, a.span(), b.span(), got),
+            refusal_of<Activation::template plain_operation>(executor, a.span(), got, random_bits),
+            "");
+        expect_same();
+        Activation::gated(a.span(), b.span(), want);
+        ASSERT_EQ(
+            refusal_of<Activation::template gated_operation>(executor, a.span(), b.span(), got),
             "");
         expect_same();
       }
 }
 
-TEST(cuda_activation, of_floats) { expect_bits_of_host<float, float>(); }
+TEST(cuda_activation, of_floats) {
+  expect_bits_of_host<gelu_tanh, float, float>();
+  expect_bits_of_host<gelu, float, float>();
+  expect_bits_of_host<silu, float, float>();
+}
 TEST(cuda_activation, of_narrow_types) {
-  expect_bits_of_host<lowp::float16, lowp::float16>();
-  expect_bits_of_host<lowp::bfloat16, lowp::float8_e4m3fn>();
+  expect_bits_of_host<gelu_tanh, lowp::float16, lowp::float16>();
+  expect_bits_of_host<gelu_tanh, lowp::bfloat16, lowp::float8_e4m3fn>();
 }
 
 }  // namespace

@@ -138,6 +138,12 @@ void expect_same_rows() {
         "gelu_tanh", [&](auto& out) { lowp::gelu_tanh(x, out); },
         [&](auto const& out) { lowp::cuda::gelu_tanh(nullptr, in, out); });
     expect(
+        "gelu", [&](auto& out) { lowp::gelu(x, out); },
+        [&](auto const& out) { lowp::cuda::gelu(nullptr, in, out); });
+    expect(
+        "silu", [&](auto& out) { lowp::silu(x, out); },
+        [&](auto const& out) { lowp::cuda::silu(nullptr, in, out); });
+    expect(
         "scale_by_power_of_two", [&](auto& out) { lowp::scale_by_power_of_two(x, out, -7); },
         [&](auto const& out) { lowp::cuda::scale_by_power_of_two(nullptr, in, out, -7); });
   }
@@ -249,6 +255,18 @@ TEST_F(device_pieces, derivatives) {
         [&](auto& dx) { lowp::gated_gelu_tanh_backward(x, x, dy, dx, want_up); },
         [&](auto const& dx) {
           lowp::cuda::gated_gelu_tanh_backward(nullptr, in, in, gradient, dx, up);
+        });
+    EXPECT_TRUE(same_bits(up.read(), want_up));
+    expect(
+        "gated_gelu_backward", [&](auto& dx) { lowp::gated_gelu_backward(x, x, dy, dx, want_up); },
+        [&](auto const& dx) {
+          lowp::cuda::gated_gelu_backward(nullptr, in, in, gradient, dx, up);
+        });
+    EXPECT_TRUE(same_bits(up.read(), want_up));
+    expect(
+        "gated_silu_backward", [&](auto& dx) { lowp::gated_silu_backward(x, x, dy, dx, want_up); },
+        [&](auto const& dx) {
+          lowp::cuda::gated_silu_backward(nullptr, in, in, gradient, dx, up);
         });
     EXPECT_TRUE(same_bits(up.read(), want_up));
   }

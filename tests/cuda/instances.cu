@@ -165,6 +165,8 @@ void activations(cudaStream_t stream, memory const& a, memory const& b, memory c
   lowp::cuda::gelu_tanh(stream, x, b.of<lowp::float16>());
   lowp::cuda::gated_gelu_tanh(stream, b.of<float>(), x, c.of<lowp::bfloat16>(),
                               lowp::stochastic{1});
+  lowp::cuda::gelu(stream, x, b.of<lowp::float16>());
+  lowp::cuda::gated_silu_backward(stream, x, x, x, b.of<lowp::float16>(), c.of<lowp::float16>());
 }
 
 struct doubled {

@@ -12,6 +12,7 @@
 #include <span>
 #include <vector>
 
+#include "support/activations.hpp"
 #include "support/nearly_equal_rows.hpp"
 #include "support/row_support.hpp"
 #include "support/strided.hpp"
@@ -266,26 +267,33 @@ TEST_F(differences, of_scale_mask_softmax) {
     return softmax_in_double(scores);
   });
 }
-TEST_F(differences, of_gelu) {
-  auto const gelu = [](double a) {
-    return a / 2 *
-           (1 + std::tanh(std::sqrt(2 / 3.14159265358979323846) * (a + 0.044715 * a * a * a)));
-  };
-  lowp::gelu_tanh_backward(x, dy, dx);
+template <class Activation>
+void expect_activation_derivatives(std::vector<double> const& exact, std::vector<float> const& x,
+                                   std::vector<float> const& dy) {
+  SCOPED_TRACE(Activation::text);
+  auto const activated = [](double a) { return Activation::at(a).value; };
+  std::vector<float> dx(x.size());
+  std::vector<float> dup(x.size());
+  Activation::backward(x, dy, dx);
   expect_derivative(exact, dy, dx, [&](auto at) {
-    for (double& each : at) each = gelu(each);
+    for (double& each : at) each = activated(each);
     return at;
   });
   std::vector<float> const up{2, -1, 3, 0.5f, -2, 4, 1};
-  lowp::gated_gelu_tanh_backward(x, up, dy, dx, y);
+  Activation::gated_backward(x, up, dy, dx, dup);
   expect_derivative(exact, dy, dx, [&](auto at) {
-    for (std::size_t i = 0; i < n; ++i) at[i] = gelu(at[i]) * up[i];
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] = activated(at[i]) * up[i];
     return at;
   });
-  expect_derivative({up.begin(), up.end()}, dy, y, [&](auto at) {
-    for (std::size_t i = 0; i < n; ++i) at[i] = gelu(exact[i]) * at[i];
+  expect_derivative({up.begin(), up.end()}, dy, dup, [&](auto at) {
+    for (std::size_t i = 0; i < at.size(); ++i) at[i] = activated(exact[i]) * at[i];
     return at;
   });
+}
+TEST_F(differences, of_activations) {
+  expect_activation_derivatives<gelu_tanh>(exact, x, dy);
+  expect_activation_derivatives<gelu>(exact, x, dy);
+  expect_activation_derivatives<silu>(exact, x, dy);
 }
 TEST_F(differences, of_cross_entropy) {
   for (float const smoothing : {0.0f, 0.25f, 1.0f}) {
@@ -349,26 +357,9 @@ TYPED_TEST(backward, rows_lie_anywhere) {
   }
 }
 
-// The bound of gelu_tanh_backward without its last rounding, for a derivative of 1.
-struct exact_slope {
-  real gelu, slope, bound, y;
-  explicit exact_slope(real x) {
-    real const a = std::fabs(x);
-    real const c = 2 * std::sqrt(2 / 3.14159265358979323846264338327950288L);
-    y = c * (a + 0.044715L * a * a * a);
-    real const e = std::exp(-y);
-    real const s = (x < 0 ? e : 1) / (1 + e);
-    real const rest = e == 0 ? 0 : a * c * (1 + 3 * 0.044715L * a * a) * e / ((1 + e) * (1 + e));
-    gelu = x * s;
-    slope = x < 0 ? s - rest : s + rest;
-    bound = u * (s + rest) * (7 + 3 * y) + 0x1p-141L;
-    if (e == 0) bound = x < 0 ? 0x1p-141L : u;
-  }
-};
-
-TYPED_TEST(backward, gelu) {
-  using In = typename TypeParam::in;
-  using Out = typename TypeParam::out;
+template <class Activation, class In, class Out>
+void expect_activation_backward() {
+  SCOPED_TRACE(Activation::text);
   std::mt19937 random(5);
   std::vector<In> x;
   for (std::uint32_t i = 0; i < 65536; ++i) {
@@ -379,44 +370,65 @@ TYPED_TEST(backward, gelu) {
   std::vector<In> dy;
   std::vector<In> up;
   for (std::size_t i = 0; i < x.size(); ++i) {
-    dy.push_back(In(gradient<In>(i % 2 == 0 ? 0 : 4, i, random)));
-    up.push_back(In(gradient<In>(i % 3 == 0 ? 0 : 4, i, random)));
+    dy.push_back(gradient<In>(i % gradient_kinds, i, random));
+    up.push_back(gradient<In>(i / gradient_kinds % 2 == 0 ? 0 : 4, i, random));
   }
   std::vector<Out> dx(x.size());
   std::vector<Out> dgate(x.size());
   std::vector<Out> dup(x.size());
-  lowp::gelu_tanh_backward(x, dy, dx);
-  lowp::gated_gelu_tanh_backward(x, up, dy, dgate, dup);
+  Activation::backward(x, dy, dx);
+  Activation::gated_backward(x, up, dy, dgate, dup);
   for (std::size_t i = 0; i < x.size(); ++i) {
-    exact_slope const at(float(x[i]));
+    exact_activation<real> const at = Activation::at(real{float(x[i])});
     auto const d = real{float(dy[i])};
     auto const by = real{float(up[i])};
-    real const bound = std::fabs(d) * at.bound + 0x1p-150L;
+    real const bound = std::fabs(d) * (at.slope_bound + u * std::fabs(at.slope)) + 0x1p-150L;
     ASSERT_TRUE(is_near(dx[i], d * at.slope, bound)) << shown(float(x[i])) << shown(float(dy[i]));
     real const gate = d * at.slope * by;
-    ASSERT_TRUE(is_near(dgate[i], gate, std::fabs(by) * bound + u * std::fabs(gate) + 0x1p-150L))
-        << shown(float(x[i]));
-    real const of_up = d * at.gelu;
-    ASSERT_TRUE(is_near(dup[i], of_up,
-                        u * std::fabs(of_up) * (7 + 3 * std::fmin(at.y, 200.0L)) +
-                            0x1p-145L * std::fabs(d) + 0x1p-150L))
+    // The first product may overflow: a slope exceeds 1 where x is from 1 to 6.
+    if (std::fabs(d * at.slope) + bound < real{std::numeric_limits<float>::max()}) {
+      ASSERT_TRUE(is_near(dgate[i], gate, std::fabs(by) * bound + u * std::fabs(gate) + 0x1p-150L))
+          << shown(float(x[i]));
+    }
+    real const of_up = d * at.value;
+    ASSERT_TRUE(
+        is_near(dup[i], of_up, std::fabs(d) * at.gate_bound + u * std::fabs(of_up) + 0x1p-150L))
         << shown(float(x[i]));
   }
 }
 
-TEST(backward_gelu, at_the_ends) {
-  std::vector<float> const x{HUGE_VALF, -HUGE_VALF, NAN, 1e30f, -1e30f};
-  std::vector<float> const dy(5, 2.0f);
-  std::vector<float> dx(5);
-  std::vector<float> dup(5);
-  lowp::gated_gelu_tanh_backward(x, dy, dy, dx, dup);
+TYPED_TEST(backward, activations) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  expect_activation_backward<gelu_tanh, In, Out>();
+  expect_activation_backward<gelu, In, Out>();
+  expect_activation_backward<silu, In, Out>();
+}
+
+template <class Activation>
+void expect_slopes_at_the_ends() {
+  SCOPED_TRACE(Activation::text);
+  std::vector<float> const x{HUGE_VALF, -HUGE_VALF, NAN, 1e30f, -1e30f, 0.0f, -0.0f};
+  std::vector<float> const dy(x.size(), 2.0f);
+  std::vector<float> dx(x.size());
+  std::vector<float> dup(x.size());
+  Activation::gated_backward(x, dy, dy, dx, dup);
   EXPECT_EQ(std::vector(dx.begin(), dx.begin() + 2), (std::vector<float>{4, 0}));
   EXPECT_EQ(std::vector(dup.begin(), dup.begin() + 2), (std::vector<float>{HUGE_VALF, 0}));
   EXPECT_TRUE(std::isnan(dx[2]) && std::isnan(dup[2]));
-  EXPECT_EQ(std::vector(dx.begin() + 3, dx.end()), (std::vector<float>{4, 0}));
+  EXPECT_EQ(std::vector(dx.begin() + 3, dx.end()), (std::vector<float>{4, 0, 2, 2}));
+  EXPECT_EQ(std::vector(dup.begin() + 3, dup.end()), (std::vector<float>{2e30f, 0, 0, 0}));
+  EXPECT_TRUE(std::signbit(dup[1]) && std::signbit(dup[4]) && std::signbit(dup[6]));
+  EXPECT_FALSE(std::signbit(dup[5]));
 }
 
-TEST(backward_gelu, draws_differ_for_both_results) {
+TEST(backward_activation, at_the_ends) {
+  expect_slopes_at_the_ends<gelu_tanh>();
+  expect_slopes_at_the_ends<gelu>();
+  expect_slopes_at_the_ends<silu>();
+}
+
+TEST(backward_activation, draws_differ_for_both_results) {
   std::vector<float> const one(4096, 1.0f);
   std::vector<lowp::bfloat16> dgate(one.size());
   std::vector<lowp::bfloat16> dup(one.size());
@@ -436,7 +448,7 @@ TEST(backward_gelu, draws_differ_for_both_results) {
 }
 
 // float8_e4m3fn saturates by default, float16 does not.
-TEST(backward_gelu, results_overflow_as_their_own_formats_do) {
+TEST(backward_activation, results_overflow_as_their_own_formats_do) {
   std::vector<float> const x(1, 100.0f);
   std::vector<float> const dy(1, 1e30f);
   std::vector<lowp::float16> wide(1);
@@ -965,6 +977,8 @@ TEST(backward_refuses, what_does_not_fit) {
                  "lowp::scale_mask_softmax_backward: scale is 0, not finite and other than 0");
   expect_refusal([&] { lowp::gelu_tanh_backward(x, rows, y); },
                  "lowp::gelu_tanh_backward: sizes differ: x has 12, dy has 3, dx has 12");
+  expect_refusal([&] { lowp::silu_backward(x, rows, y); },
+                 "lowp::silu_backward: sizes differ: x has 12, dy has 3, dx has 12");
   expect_refusal([&] { lowp::gated_gelu_tanh_backward(y, y, y, x, x); },
                  "lowp::gated_gelu_tanh_backward: dgate (48 bytes) and dup (48 bytes) overlap: "
                  "dgate starts 0 bytes into dup");

@@ -18,9 +18,10 @@
   X(cast) X(scaled_cast) X(block_cast) X(split) X(join) X(resync) \
   X(transform) X(fused_add) X(update) X(adafactor_direction) X(unscale) X(measure) \
   X(clip) X(sum) X(mean) X(dot) X(norm) \
-  X(census) X(abs_range_of) X(gelu_tanh) X(gated_gelu_tanh) X(softmax) \
+  X(census) X(abs_range_of) X(gelu_tanh) X(gated_gelu_tanh) X(gelu) X(gated_silu) X(softmax) \
   X(log_softmax) X(scale_mask_softmax) X(rms_norm) X(layer_norm) X(clamp_overflow) \
-  X(gelu_tanh_backward) X(gated_gelu_tanh_backward) X(softmax_backward) X(cross_entropy) \
+  X(gelu_tanh_backward) X(gated_gelu_tanh_backward) X(silu_backward) X(gated_gelu_backward) \
+  X(softmax_backward) X(cross_entropy) \
   X(log_softmax_backward) X(scale_mask_softmax_backward) X(rms_norm_backward) X(layer_norm_backward) \
   X(scale_by_power_of_two) X(softmax_pb_relax) X(tree_add) X(convert) X(stall_advice) \
   X(update_of) X(least_updates) X(clip_factor) X(projection_exponent) X(power_of_two_scale) X(stream_of) \

@@ -46,9 +46,10 @@ LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded) {
 }
 
 /// Returns e^(Sign x) for NaN and for x in [-104, 104] or, for Sign = of_minus, in [0, 105.5]. The
-/// sign of a zero does not matter.
-template <int Sign, class F>
-LOWP_FN F bounded_exp(F const& x) {
+/// sign of a zero does not matter. With a `surplus`, at most half a unit in the last place of x, it
+/// returns e^(Sign (x - surplus)).
+template <int Sign, class F, class... Surplus>
+LOWP_FN F bounded_exp(F const& x, Surplus const&... surplus) {
   // Sign x = n ln 2 + Sign r: n is an integer, |r| at most slightly above half of ln 2. Adding
   // 1.5 * 2^23 rounds Sign x / ln 2 to an integer in the low bits. n times the high part of ln 2 is
   // exact (W. J. Cody, W. Waite, Software Manual for the Elementary Functions, 1980, chapter 6).
@@ -57,8 +58,9 @@ LOWP_FN F bounded_exp(F const& x) {
   F const rounded =
       lanes::fma(x, lanes::broadcast<F>(log2_e), lanes::broadcast<F>(exp_rounder<Sign>));
   F const n = lanes::sub(rounded, lanes::broadcast<F>(exp_rounder<Sign>));
-  F const r = lanes::fma(n, lanes::broadcast<F>(minus_ln2_low),
-                         lanes::fma(n, lanes::broadcast<F>(minus_ln2_high), x));
+  F r = lanes::fma(n, lanes::broadcast<F>(minus_ln2_low),
+                   lanes::fma(n, lanes::broadcast<F>(minus_ln2_high), x));
+  ((r = lanes::sub(r, surplus)), ...);
 
   // 1 + y + y^2 q(y) for y = Sign r. The polynomial q of degree 4 minimises the greatest relative
   // error of the result. With coefficients rounded to float, that error is 0.055 * 2^-24.

@@ -72,6 +72,27 @@ void gelu_tanh(call const& c) {
   lowp::gelu_tanh_backward(a.x, a.dy, a.dx);
 }
 template <class T>
+void gelu(call const& c) {
+  arrays<T> const a(c);
+  lowp::gelu_backward(a.x, a.dy, a.dx);
+}
+template <class T>
+void silu(call const& c) {
+  arrays<T> const a(c);
+  lowp::silu_backward(a.x, a.dy, a.dx);
+}
+// The functions themselves; the result lies in dx.
+template <class T>
+void value_of_gelu(call const& c) {
+  arrays<T> const a(c);
+  lowp::gelu(a.x, a.dx);
+}
+template <class T>
+void value_of_silu(call const& c) {
+  arrays<T> const a(c);
+  lowp::silu(a.x, a.dx);
+}
+template <class T>
 void cross_entropy(call const& c) {
   arrays<T> const a(c);
   lowp::sum_report loss;
@@ -93,4 +114,8 @@ LOWP_BOTH_TYPES(log_softmax)
 LOWP_BOTH_TYPES(rms_norm)
 LOWP_BOTH_TYPES(layer_norm)
 LOWP_BOTH_TYPES(gelu_tanh)
+LOWP_BOTH_TYPES(gelu)
+LOWP_BOTH_TYPES(silu)
+LOWP_BOTH_TYPES(value_of_gelu)
+LOWP_BOTH_TYPES(value_of_silu)
 LOWP_BOTH_TYPES(cross_entropy)

@@ -56,6 +56,10 @@ PIECES = {
     "layer_norm": (["dx", "dweight", "dbias"],
                    of_output(lambda x, w, b, _: F.layer_norm(x, x.shape[1:], w, b, EPS))),
     "gelu_tanh": (["dx"], of_output(lambda x, w, b, _: F.gelu(x, approximate="tanh"))),
+    "gelu": (["dx"], of_output(lambda x, w, b, _: F.gelu(x))),
+    "silu": (["dx"], of_output(lambda x, w, b, _: F.silu(x))),
+    "value_of_gelu": (["dx"], lambda x, *_: [F.gelu(x)]),
+    "value_of_silu": (["dx"], lambda x, *_: [F.silu(x)]),
     "cross_entropy": (["dx", "losses"], cross_entropy),
 }
 
