@@ -13,8 +13,6 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
-#include <type_traits>
-
 namespace lowp::cuda {
 
 using native_types = detail::native_pairs<detail::native_pair<float16, __half>,               //

@@ -15,9 +15,6 @@
 #include <lowp/format/basic_float.hpp>
 
 #include <compare>
-#include <concepts>
-#include <cstdint>
-#include <type_traits>
 
 namespace lowp {
 

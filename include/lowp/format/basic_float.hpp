@@ -4,10 +4,6 @@
 
 #include <lowp/format/unpack.hpp>
 
-#include <concepts>
-#include <cstdint>
-#include <limits>
-#include <type_traits>
 #include <typeindex>  // the lightest header that declares std::hash
 
 namespace lowp {

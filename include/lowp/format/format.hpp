@@ -5,8 +5,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 /// The codes that are not numbers.

@@ -4,7 +4,6 @@
 
 #include <lowp/io/safetensors/dtype.hpp>
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 

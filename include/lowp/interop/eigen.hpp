@@ -23,9 +23,7 @@
 
 #include <cstdlib>
 #include <iterator>
-#include <limits>
 #include <ranges>
-#include <type_traits>
 
 template <lowp::format F, bool IsImplicit>
 struct Eigen::NumTraits<lowp::basic_float<F, IsImplicit>>

@@ -13,9 +13,7 @@
 
 #include <lowp/format/basic_float.hpp>
 
-#include <cstddef>
 #include <span>
-#include <type_traits>
 
 namespace lowp {
 

@@ -5,8 +5,6 @@
 
 #include <lowp/lanes/lanes.hpp>
 
-#include <cstdint>
-
 namespace lowp {
 
 namespace detail {

@@ -5,8 +5,6 @@
 #include <lowp/nn/activation_functions.hpp>
 #include <lowp/ops/transform.hpp>
 
-#include <concepts>
-
 namespace lowp::detail {
 
 template <class Activation>

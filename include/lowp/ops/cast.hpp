@@ -3,8 +3,6 @@
 
 #include <lowp/ops/roles.hpp>
 
-#include <concepts>
-
 namespace lowp {
 
 namespace detail {

@@ -11,9 +11,6 @@
 #include <lowp/simd/executors.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <type_traits>
 
 namespace lowp::detail {
 

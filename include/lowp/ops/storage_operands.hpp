@@ -14,11 +14,7 @@
 #include <lowp/storage/split.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace lowp {

@@ -7,10 +7,7 @@
 #include <lowp/quantization/scale_rules.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <span>
-#include <type_traits>
 
 namespace lowp {
 

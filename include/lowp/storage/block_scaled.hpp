@@ -4,11 +4,9 @@
 #include <lowp/storage/packed.hpp>
 #include <lowp/storage/scale.hpp>
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp {
 

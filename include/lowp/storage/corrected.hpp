@@ -3,7 +3,6 @@
 
 #include <lowp/storage/layout.hpp>
 
-#include <cstdint>
 #include <span>
 #include <tuple>
 

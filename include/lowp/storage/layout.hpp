@@ -20,11 +20,7 @@
 
 #include <lowp/format/nonfinite_codes.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 
 namespace lowp::detail {

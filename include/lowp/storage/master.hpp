@@ -3,7 +3,6 @@
 
 #include <lowp/storage/layout.hpp>
 
-#include <concepts>
 #include <span>
 #include <tuple>
 

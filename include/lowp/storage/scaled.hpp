@@ -4,11 +4,9 @@
 #include <lowp/base/text.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp {
 

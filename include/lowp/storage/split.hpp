@@ -3,10 +3,8 @@
 
 #include <lowp/storage/layout.hpp>
 
-#include <cstdint>
 #include <span>
 #include <tuple>
-#include <type_traits>
 
 namespace lowp {
 

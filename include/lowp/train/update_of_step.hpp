@@ -5,14 +5,9 @@
 #include <lowp/train/typical_update.hpp>
 #include <lowp/train/update.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <tuple>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <lowp/simd/rows/row_call.hpp>
 
 #include <algorithm>
-#include <cstdint>
 
 namespace lowp::cuda {
 

@@ -5,8 +5,6 @@
 #include <lowp/format/basic_float.hpp>
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string_view>
 
