@@ -79,6 +79,11 @@ static_assert(!std::is_invocable_v<decltype(lowp::cuda::cast), cudaStream_t, use
                                    user::buffer<void>&>);
 static_assert(!std::is_invocable_v<decltype(lowp::cuda::cast), cudaStream_t,
                                    user::buffer<struct handle>&, user::buffer<float>&>);
+// Elements of implicit<T> are those of T.
+using real = lowp::implicit<lowp::bfloat16>;
+static_assert(std::is_same_v<decltype(lowp::cuda::view(std::declval<real*>(), 1)),
+                             std::span<lowp::bfloat16>>);
+static_assert(std::is_same_v<decltype(lowp::cuda::to_native(real())), __nv_bfloat16>);
 
 int main() {
   int const wrong = wrong_codes<lowp::float16>() + wrong_codes<lowp::bfloat16>() +

@@ -279,7 +279,7 @@ TYPED_TEST(implicit_type, every_code_keeps_its_bits_functions_text_and_hash) {
   EXPECT_EQ(read, 1.5);
 }
 
-TYPED_TEST(implicit_type, has_the_same_limits) {
+TYPED_TEST(implicit_type, has_the_same_limits_and_names) {
   using T = TypeParam;
   using A = std::numeric_limits<implicit<T>>;
   using B = std::numeric_limits<T>;
@@ -288,6 +288,10 @@ TYPED_TEST(implicit_type, has_the_same_limits) {
   static_assert(A::digits10 == B::digits10 && A::has_infinity == B::has_infinity);
   static_assert(A::min_exponent == B::min_exponent && A::max_exponent == B::max_exponent);
   static_assert(A::is_iec559 == B::is_iec559 && A::has_quiet_NaN == B::has_quiet_NaN);
+  static_assert(lowp::dtype_codes_of<implicit<T>>.numpy == lowp::dtype_codes_of<T>.numpy);
+  static_assert(lowp::dtype_codes_of<implicit<T>>.dlpack == lowp::dtype_codes_of<T>.dlpack);
+  static_assert(lowp::dtype_codes_of<implicit<T>>.safetensors ==
+                lowp::dtype_codes_of<T>.safetensors);
   for (auto const& [a, b] :
        {std::pair(A::max(), B::max()), std::pair(A::min(), B::min()),
         std::pair(A::lowest(), B::lowest()), std::pair(A::epsilon(), B::epsilon()),
