@@ -9,11 +9,14 @@
 #endif
 
 // Every header of the library takes these from here.
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <limits>
 #include <type_traits>
+#include <utility>
 
 #if defined(__i386__) && !defined(__SSE2_MATH__)
 #error "lowp needs arithmetic without excess precision: compile with -msse2 -mfpmath=sse"

@@ -4,7 +4,6 @@
 
 #include <lowp/base/raise.hpp>
 
-#include <initializer_list>
 #include <stdexcept>
 #include <string>
 

@@ -6,7 +6,6 @@
 #include <lowp/storage/layout.hpp>
 
 #include <tuple>
-#include <utility>
 
 namespace lowp::cuda {
 

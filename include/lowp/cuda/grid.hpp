@@ -21,7 +21,6 @@
 #include <lowp/simd/transform.hpp>
 
 #include <tuple>
-#include <utility>
 
 namespace lowp::cuda {
 

@@ -28,8 +28,6 @@
 #include <lowp/cuda/composite.hpp>
 #include <lowp/cuda/tuning.hpp>
 
-#include <utility>
-
 namespace lowp::cuda {
 
 /// The width of a kernel with one text for all, because it takes long to compile.

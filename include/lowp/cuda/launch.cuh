@@ -12,7 +12,6 @@
 
 #include <stdexcept>
 #include <string>
-#include <utility>
 
 namespace lowp::cuda {
 

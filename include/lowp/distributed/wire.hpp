@@ -9,7 +9,6 @@
 #include <lowp/ops/fused_add.hpp>
 #include <lowp/ops/scaled_cast.hpp>
 
-#include <array>
 #include <span>
 #include <string>
 

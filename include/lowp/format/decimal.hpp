@@ -5,7 +5,6 @@
 
 #include <lowp/format/unpack.hpp>
 
-#include <array>
 #include <bit>
 
 namespace lowp::detail::inline LOWP_UNIT {

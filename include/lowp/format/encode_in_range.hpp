@@ -4,8 +4,6 @@
 
 #include <lowp/format/codec.hpp>
 
-#include <array>
-
 namespace lowp::detail {
 
 /// Rounds a magnitude up to F's largest finite value stochastically, with one addition for normal

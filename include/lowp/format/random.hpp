@@ -4,8 +4,6 @@
 
 #include <lowp/lanes/lanes.hpp>
 
-#include <array>
-
 namespace lowp {
 
 /// The keys of ten rounds of Philox4x32.

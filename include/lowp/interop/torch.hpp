@@ -11,7 +11,6 @@
 
 #include <ATen/core/TensorBase.h>
 
-#include <initializer_list>
 #include <span>
 #include <string>
 #include <tuple>

@@ -8,7 +8,6 @@
 #include <lowp/ops/calls.hpp>
 #include <lowp/storage/packed.hpp>
 
-#include <initializer_list>
 #include <span>
 
 namespace lowp {

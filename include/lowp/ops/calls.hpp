@@ -10,8 +10,6 @@
 
 #include <lowp/base/config.hpp>
 
-#include <utility>
-
 namespace lowp::detail {
 
 /// Not<T> says whether T fits. If not, T may fit another call of the operation. A compiler shows

@@ -9,7 +9,6 @@
 #include <span>
 #include <string_view>
 #include <tuple>
-#include <utility>
 
 namespace lowp {
 

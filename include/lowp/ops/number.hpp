@@ -7,8 +7,6 @@
 #include <lowp/format/basic_float.hpp>
 #include <lowp/ops/calls.hpp>
 
-#include <initializer_list>
-
 namespace lowp::detail {
 
 /// A number in memory that the processor may not reach: value() reads it where a kernel runs.

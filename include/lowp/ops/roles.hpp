@@ -10,8 +10,6 @@
 #include <lowp/ops/arguments.hpp>
 #include <lowp/simd/executors.hpp>
 
-#include <array>
-
 namespace lowp::detail {
 
 /// The ranges and the operand of an argument. ops/storage_operands.hpp has those of storages.

@@ -13,9 +13,7 @@
 #include <lowp/storage/scaled.hpp>
 #include <lowp/storage/split.hpp>
 
-#include <array>
 #include <tuple>
-#include <utility>
 
 namespace lowp {
 

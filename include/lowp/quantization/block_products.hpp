@@ -10,9 +10,7 @@
 #include <lowp/quantization/quantized.hpp>
 #include <lowp/report/exact_sum.hpp>
 
-#include <array>
 #include <ranges>
-#include <utility>
 
 namespace lowp {
 

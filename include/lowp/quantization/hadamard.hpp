@@ -6,7 +6,6 @@
 #include <lowp/ops/cast.hpp>
 #include <lowp/quantization/scale_rules.hpp>
 
-#include <array>
 #include <span>
 
 namespace lowp {

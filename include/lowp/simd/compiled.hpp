@@ -8,7 +8,6 @@
 #include <lowp/simd/transform.hpp>
 
 #include <tuple>
-#include <utility>
 
 // clang-format off
 

@@ -8,7 +8,6 @@
 
 #include <span>
 #include <tuple>
-#include <utility>
 
 namespace lowp {
 

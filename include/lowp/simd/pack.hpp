@@ -6,8 +6,6 @@
 #include <lowp/lanes/lanes.hpp>
 #include <lowp/simd/wide.hpp>
 
-#include <array>
-
 namespace lowp::simd {
 
 template <class T, int Count>

@@ -21,7 +21,6 @@
 #include <lowp/format/nonfinite_codes.hpp>
 
 #include <tuple>
-#include <utility>
 
 namespace lowp::detail {
 

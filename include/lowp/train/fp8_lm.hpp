@@ -7,7 +7,6 @@
 #include <lowp/storage/scale.hpp>
 #include <lowp/train/update.hpp>
 
-#include <array>
 #include <span>
 
 namespace lowp {

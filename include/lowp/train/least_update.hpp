@@ -6,7 +6,6 @@
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/ops/transform.hpp>
 
-#include <array>
 #include <string>
 #include <string_view>
 

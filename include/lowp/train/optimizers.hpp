@@ -5,8 +5,6 @@
 #include <lowp/base/environment.hpp>
 #include <lowp/train/optimizer.hpp>
 
-#include <array>
-
 namespace lowp {
 
 LOWP_EXACT_BEGIN

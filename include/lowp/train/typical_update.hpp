@@ -6,7 +6,6 @@
 #include <lowp/ops/outcome.hpp>
 #include <lowp/train/optimizers.hpp>
 
-#include <array>
 #include <cmath>
 #include <span>
 #include <vector>

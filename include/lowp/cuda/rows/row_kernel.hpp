@@ -12,7 +12,6 @@
 #include <lowp/cuda/rows/row_team.hpp>
 
 #include <tuple>
-#include <utility>
 
 namespace lowp::cuda {
 

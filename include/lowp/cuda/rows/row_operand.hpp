@@ -5,8 +5,6 @@
 #include <lowp/cuda/kernel.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
-#include <utility>
-
 namespace lowp::cuda {
 
 /// See simd::row_operand.

@@ -10,7 +10,6 @@
 #include <ranges>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace lowp::mpi {

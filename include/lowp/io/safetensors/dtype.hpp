@@ -4,7 +4,6 @@
 
 #include <lowp/format/basic_float.hpp>
 
-#include <array>
 #include <optional>
 #include <string_view>
 

@@ -5,11 +5,9 @@
 
 #include <lowp/io/safetensors/header.hpp>
 
-#include <array>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace lowp::safetensors::detail::inline LOWP_UNIT {

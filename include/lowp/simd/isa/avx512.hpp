@@ -5,8 +5,6 @@
 #include <lowp/format/basic_float.hpp>
 #include <lowp/simd/pack.hpp>
 
-#include <array>
-
 // clang inlines only between functions of equal targets, and avx512_bf16 calls these. No code here
 // gives it a reason to use the last feature.
 #if defined(__clang__)
