@@ -5,8 +5,6 @@
 #include <lowp/cuda/accessor.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <tuple>
-
 namespace lowp::cuda {
 
 using simd::indexed;

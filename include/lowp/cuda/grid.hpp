@@ -20,8 +20,6 @@
 #include <lowp/simd/rows/row_call.hpp>
 #include <lowp/simd/transform.hpp>
 
-#include <tuple>
-
 namespace lowp::cuda {
 
 /// True for a `Make` whose argument in device memory may be null, and its report.

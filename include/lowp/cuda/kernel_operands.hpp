@@ -5,8 +5,6 @@
 #include <lowp/cuda/kernel.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <tuple>
-
 namespace lowp::cuda {
 
 /// Returns true if accesses of `width` bytes may move chunks of T at `data`.

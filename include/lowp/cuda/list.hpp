@@ -5,7 +5,6 @@
 #include <lowp/cuda/grid.hpp>
 #include <lowp/ops/lists.hpp>
 
-#include <tuple>
 #include <vector>
 
 namespace lowp::cuda {

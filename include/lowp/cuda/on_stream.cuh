@@ -10,9 +10,6 @@
 #include <lowp/cuda/view.hpp>
 #include <lowp/report/lanes.hpp>
 
-#include <span>
-#include <tuple>
-
 namespace lowp::cuda {
 
 /// A pointer to a report.

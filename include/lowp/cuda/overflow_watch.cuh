@@ -17,7 +17,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

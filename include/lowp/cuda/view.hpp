@@ -6,8 +6,6 @@
 #include <lowp/ops/arguments.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <span>
-
 namespace lowp::cuda {
 
 /// A compiler prints this name where the format of a small class is unknown. The other remedy is to

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <numeric>
 #include <ranges>
-#include <span>
 #include <string>
 #include <vector>
 

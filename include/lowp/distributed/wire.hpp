@@ -9,7 +9,6 @@
 #include <lowp/ops/fused_add.hpp>
 #include <lowp/ops/scaled_cast.hpp>
 
-#include <span>
 #include <string>
 
 namespace lowp {

@@ -4,8 +4,6 @@
 
 #include <lowp/nn/softmax.hpp>
 
-#include <span>
-
 namespace lowp {
 
 /// A mask whose rows serve several of the (batch, head, query) rows of scores. A mask of (batch,

@@ -4,8 +4,6 @@
 
 #include <lowp/nn/rows.hpp>
 
-#include <tuple>
-
 namespace lowp::detail {
 
 /// A row is folded again with a coarse scale if a sum is not finite or squares may have vanished.

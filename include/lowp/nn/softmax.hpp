@@ -5,8 +5,6 @@
 #include <lowp/lanes/exponential.hpp>
 #include <lowp/nn/rows.hpp>
 
-#include <tuple>
-
 namespace lowp::detail {
 
 struct plain_score {

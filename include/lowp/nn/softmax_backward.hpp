@@ -5,8 +5,6 @@
 #include <lowp/lanes/exponential.hpp>
 #include <lowp/nn/rows.hpp>
 
-#include <tuple>
-
 namespace lowp::detail {
 
 /// Halves of dy have differences in the range of float. A masked score, of y = 0, takes no part.

@@ -6,9 +6,7 @@
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/ops/tensor_list.hpp>
 
-#include <span>
 #include <string_view>
-#include <tuple>
 
 namespace lowp {
 

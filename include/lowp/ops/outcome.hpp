@@ -8,8 +8,6 @@
 #include <lowp/report/update_report.hpp>
 #include <lowp/simd/operand.hpp>
 
-#include <span>
-
 namespace lowp {
 
 namespace detail {

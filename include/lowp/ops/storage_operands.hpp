@@ -13,8 +13,6 @@
 #include <lowp/storage/scaled.hpp>
 #include <lowp/storage/split.hpp>
 
-#include <tuple>
-
 namespace lowp {
 
 namespace detail {

@@ -4,10 +4,8 @@
 
 #include <lowp/simd/executors.hpp>
 
-#include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace lowp {

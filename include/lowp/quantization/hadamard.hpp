@@ -6,8 +6,6 @@
 #include <lowp/ops/cast.hpp>
 #include <lowp/quantization/scale_rules.hpp>
 
-#include <span>
-
 namespace lowp {
 
 /// The signs of a random Hadamard transform. A block x of Points elements becomes

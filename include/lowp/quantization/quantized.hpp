@@ -6,7 +6,6 @@
 #include <lowp/quantization/recipe_rule.hpp>
 #include <lowp/storage/block_scaled.hpp>
 
-#include <span>
 #include <string>
 
 namespace lowp {

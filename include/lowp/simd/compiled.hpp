@@ -7,8 +7,6 @@
 #include <lowp/simd/rows/row_call.hpp>
 #include <lowp/simd/transform.hpp>
 
-#include <tuple>
-
 // clang-format off
 
 //  part, from, to, rounding

@@ -10,7 +10,6 @@
 #include <lowp/simd/executors.hpp>
 
 #include <algorithm>
-#include <tuple>
 #include <vector>
 
 namespace lowp::detail::inline LOWP_UNIT {

@@ -6,6 +6,7 @@
 #include <lowp/storage/packed.hpp>
 #include <lowp/storage/scale.hpp>
 
+// Headers that include this one, directly or not, take these from here.
 #include <span>
 #include <tuple>
 

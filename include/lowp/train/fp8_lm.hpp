@@ -7,8 +7,6 @@
 #include <lowp/storage/scale.hpp>
 #include <lowp/train/update.hpp>
 
-#include <span>
-
 namespace lowp {
 
 namespace detail::inline LOWP_UNIT {

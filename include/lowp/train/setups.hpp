@@ -14,8 +14,6 @@
 #include <lowp/ops/cast.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
-#include <span>
-
 namespace lowp {
 
 /// `working` casts to nearest even into `scratch`, which layers may share, and throws as `cast`.

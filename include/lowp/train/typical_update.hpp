@@ -7,7 +7,6 @@
 #include <lowp/train/optimizers.hpp>
 
 #include <cmath>
-#include <span>
 #include <vector>
 
 namespace lowp {

@@ -5,9 +5,7 @@
 #include <lowp/train/typical_update.hpp>
 #include <lowp/train/update.hpp>
 
-#include <span>
 #include <string>
-#include <tuple>
 #include <vector>
 
 namespace lowp {

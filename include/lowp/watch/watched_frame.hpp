@@ -5,7 +5,6 @@
 #include <lowp/watch/frames.hpp>
 
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

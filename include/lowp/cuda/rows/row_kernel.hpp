@@ -11,8 +11,6 @@
 #include <lowp/cuda/rows/row_operand.hpp>
 #include <lowp/cuda/rows/row_team.hpp>
 
-#include <tuple>
-
 namespace lowp::cuda {
 
 template <class Scores>

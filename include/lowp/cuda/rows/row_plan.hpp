@@ -7,7 +7,6 @@
 #include <lowp/simd/rows/row_call.hpp>
 
 #include <algorithm>
-#include <tuple>
 
 namespace lowp::cuda {
 

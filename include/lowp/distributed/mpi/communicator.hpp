@@ -8,7 +8,6 @@
 
 #include <climits>
 #include <ranges>
-#include <span>
 #include <string>
 #include <vector>
 

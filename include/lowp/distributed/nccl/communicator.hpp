@@ -9,7 +9,6 @@
 #include <nccl.h>
 
 #include <ranges>
-#include <span>
 #include <stdexcept>
 #include <string>
 
