@@ -63,7 +63,7 @@ struct lines {
     w /= 3;
     real const e = std::exp(0.0) + std::tanh(real(0)), r = std::sqrt(x) + 1;
     real const p = propagate(1.0) + propagate(0.5f) + halved(3) + constant();
-    real const larger = std::max<real>(x, 0.5f), c = x > 0.5 ? x : real(0);
+    real const larger = std::max(std::max<real>(x, 0.5f), real(0.25f)), c = x > 0.5 ? x : real(0);
     real sum = std::accumulate(t.begin(), t.end(), 0.0);
     u[0] = std::inner_product(t.begin(), t.end(), t.begin(), real(-1.25));
     std::fill(v.begin(), v.end(), 1.5);
