@@ -4,6 +4,7 @@
 //     softmax, log_softmax, scale_mask_softmax, softmax_pb_relax, mask_value<T>
 //     rms_norm, layer_norm
 //     gelu_tanh, gelu, silu; gated_gelu_tanh ...
+//     add_rows, a bias's derivative
 //     cross_entropy, the loss and its derivative in one call
 //     scale_by_power_of_two, projection_exponent, clamp_overflow
 #pragma once
@@ -11,6 +12,7 @@
 #include <lowp/base/hide_macros.inc>
 
 #include <lowp/nn/activation.hpp>
+#include <lowp/nn/add_rows.hpp>
 #include <lowp/nn/clamp_overflow.hpp>
 #include <lowp/nn/cross_entropy.hpp>
 #include <lowp/nn/mask_value.hpp>

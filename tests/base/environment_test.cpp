@@ -353,6 +353,7 @@ struct every_function {
     WRITES(of_rows, lowp::layer_norm(x, weight, weight, p, columns, eps, of_rows_too, of_rows));
     WRITES(of_columns, lowp::layer_norm_backward(x, weight, g, of_rows_too, of_rows, y, of_columns,
                                                  of_columns_too, columns));
+    WRITES(of_columns, lowp::add_rows(g, lowp::added_to{of_columns}, columns));
     lowp::sum_report loss;
     WRITES(of_rows,
            lowp::cross_entropy(x, labels, columns, {.label_smoothing = 0.1f}, of_rows, y, loss));

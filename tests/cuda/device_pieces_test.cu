@@ -235,6 +235,10 @@ TEST_F(device_pieces, derivatives) {
         });
     expect_floats("dweight", want_weight, of_weight);
     expect_floats("dbias", want_bias, of_bias);
+    lowp::add_rows(dy, lowp::added_to{want_bias}, columns);
+    lowp::cuda::add_rows(nullptr, gradient,
+                         lowp::added_to{std::span(of_bias.data(), of_bias.size())}, columns);
+    expect_floats("dbias, added to", want_bias, of_bias);
     std::vector<float> want_row(statistic);
     device_range<float> const of_row(want_row);
     expect(

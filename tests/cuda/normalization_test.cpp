@@ -138,6 +138,30 @@ TEST(cuda_normalization, of_rows_that_are_read_anew) {
   expect_bits_of_host<float>({4099}, 7, 256, 0);
 }
 
+// More rows than groups of groups, whatever the warps of a block.
+TEST(cuda_normalization, sums_of_rows) {
+  std::mt19937 random(7);
+  std::normal_distribution<float> normal;
+  for (std::size_t const rows : {1U, 255U, 256U, 257U, 700U})
+    for (unsigned const threads : {32U, 96U, 256U}) {
+      constexpr std::size_t columns = 40;
+      std::vector<float> dy(rows * columns), want(columns, 0.5f);
+      for (float& each : dy) each = normal(random);
+      // Between these, a group of ones is lost in double, and sixteen groups are not.
+      for (std::size_t r = 0; r < rows; ++r) dy[r * columns] = 1;
+      dy[0] = 0x1p60f;
+      dy[(rows - 1) * columns] = -0x1p60f;
+      std::vector<float> got = want;
+      simulated_grid grid(threads, 3);
+      lowp::add_rows(dy, lowp::added_to{want}, columns);
+      ASSERT_EQ(refusal_of<lowp::detail::add_rows_operation>(
+                    lowp::cuda::on_grid<simulated_grid>{grid}, dy, lowp::added_to{got}, columns),
+                "");
+      for (std::size_t i = 0; i < columns; ++i)
+        ASSERT_TRUE(has_bits(got[i], code_of(want[i]), rows, threads, i));
+    }
+}
+
 TEST(cuda_normalization, refuses_what_lowp_refuses) {
   std::vector<float> x(12);
   simulated_grid grid(32);

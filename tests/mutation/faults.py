@@ -200,7 +200,10 @@ FAULTS = [
     ("nn/cross_entropy.hpp", "is_averaged ? each.range.given - ignored : 1", "is_averaged ? each.range.given : 1", "nn/backward"),
     ("cuda/rows/label_kernel.hpp", "run({call, kernel::spread, tiles, call.rows, {tiles}});", "", "cuda/rows"),
     ("cuda/rows/label_kernel.hpp", "sums[0] - call.rows", "sums[0]", "cuda/rows"),
-    ("simd/rows/column_loop.hpp", "lanes::canonical(\n            lane<float>::narrowed(lane<D>::at(totals[i / size][K], static_cast<int>(i % size))))", "lane<float>::narrowed(lane<D>::at(totals[i / size][K], static_cast<int>(i % size)))", "nn/backward"),
+    ("simd/rows/column_loop.hpp", "lanes::canonical(lane<float>::narrowed(sum))", "lane<float>::narrowed(sum)", "nn/backward"),
+    ("simd/rows/column_loop.hpp", "g < column_group", "g < 2 * column_group", "nn/backward"),
+    ("simd/rows/column_loop.hpp", "lanes::add(lane<float>::widen(old), sum)", "lane<float>::widen(lane<float>::narrowed(sum) + old)", "nn/backward"),
+    ("cuda/rows/column_kernel.hpp", "(row / group + w) % group == 0", "(row / group + w) % 8 == 0", "cuda/normalization"),
     ("cuda/accessor.hpp", "IsComputed ? lanes::canonical(x) : x", "x", "cuda/normalization"),
     ("cuda/rows/row_kernel.hpp", "read_own(from, first, static_cast<int>(end_ - first), offset);", "", "cuda/normalization"),
     # Lists.

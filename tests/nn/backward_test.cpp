@@ -311,6 +311,51 @@ TEST_F(differences, of_cross_entropy) {
   }
 }
 
+// 16 rows in float, 16 such groups in double, and those in double.
+float sum_in_order(std::vector<float> const& dy, std::size_t columns, std::size_t column,
+                   double more) {
+  double total = 0;
+  std::size_t const rows = dy.size() / columns;
+  for (std::size_t r = 0; r < rows;) {
+    double groups = 0;
+    for (std::size_t const end = std::min(r + 256, rows); r < end;) {
+      float group = 0;
+      for (std::size_t const last = std::min(r + 16, rows); r < last; ++r)
+        group += dy[r * columns + column];
+      groups += group;
+    }
+    total += groups;
+  }
+  return static_cast<float>(more + total);
+}
+
+TEST(backward_sums, of_rows_have_one_order) {
+  std::mt19937 random(2);
+  for (std::size_t const rows : {0U, 1U, 15U, 17U, 256U, 257U, 300U, 1100U})
+    for (std::size_t const columns : {1U, 40U, 128U, 131U}) {
+      std::vector<float> dy(rows * columns);
+      for (std::size_t i = 0; i < dy.size(); ++i)
+        dy[i] = i % columns % 4 == 0 ? 1.0f : gradient<float>(4, i, random);
+      // Between these, a group is lost in double, and sixteen groups are not.
+      if (rows > 1)
+        for (std::size_t i = 0; i < columns; i += 2)
+          dy[i] = 0x1p60f, dy[dy.size() - columns + i] = -0x1p60f;
+      std::vector<float> sums(columns, NAN);
+      lowp::add_rows(dy, sums, columns);
+      std::vector<float> more(columns, 0.3f);
+      lowp::add_rows(dy, lowp::added_to{more}, columns);
+      std::vector<float> dweight(columns, 0.3f), dbias(columns, 0.3f), of_rows(rows, 1.0f),
+          means(rows), dx(dy.size()), weight(columns, 1.0f);
+      lowp::layer_norm_backward(dy, weight, dy, means, of_rows, dx, dweight, lowp::added_to{dbias},
+                                columns);
+      for (std::size_t i = 0; i < columns; ++i) {
+        ASSERT_EQ(sums[i], sum_in_order(dy, columns, i, 0)) << rows << ' ' << i;
+        ASSERT_EQ(more[i], sum_in_order(dy, columns, i, double{0.3f})) << rows << ' ' << i;
+        ASSERT_EQ(dbias[i], more[i]) << rows << ' ' << i;
+      }
+    }
+}
+
 // run(y, dy, dx) over rows anywhere: in place, with a stride, each alone.
 template <class T, class Run>
 void expect_same_anywhere(std::vector<T> const& y, std::vector<T> const& dy, std::size_t columns,

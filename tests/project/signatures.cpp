@@ -362,6 +362,8 @@ IS(void, log_softmax_backward(in, f, b, 4));
 IS(void, scale_mask_softmax_backward(in, f, b, 4, 0.5f));
 IS(void, rms_norm_backward(in, f, f, f, b, f, 4));
 IS(void, layer_norm_backward(in, f, f, f, f, b, f, f, 4));
+IS(void, add_rows(in, f, 4));
+IS(void, add_rows(in, added_to{f}, 4));
 IS(void, cross_entropy(in, std::span<std::int64_t const>(), 4, {}, f, b));
 IS(void, cross_entropy(in, std::span<std::int64_t const>(), 4, {}, f, b, sums));
 MEMBER(std::int64_t, cross_entropy_options, ignore_index, -100);

@@ -118,7 +118,8 @@ struct norm_backward_rows {
 /// of the exact one, for that r and n columns. A sum beyond 2^125 has a scale, which adds
 /// 2^-85 (1 + r). No intermediate value leaves the range of float if |g| is below 2^127.
 ///
-/// dweight adds up groups of 16 rows in float, and the groups in double. It is within
+/// dweight adds up 16 rows in float, 16 such groups in double, and those in double, each in order.
+/// It is within
 ///
 ///     (18 * 2^-24 + rows * 2^-52) times the sum of |dy * y|, 2^-149 times the sum of |dy|, and
 ///     2^-24 |dweight| + rows * 2^-149
@@ -130,17 +131,18 @@ struct norm_backward_rows {
 /// @param dy                  as many rows as x: the derivative with respect to its result
 /// @param reciprocal_rms      floats, one for each row, as rms_norm returns them
 /// @param dx                  as many rows; may be the storage of x or dy as in softmax
-/// @param dweight             `columns` floats, which are overwritten
+/// @param dweight             `columns` floats, which are overwritten; added_to{dweight} adds the
+///                            sum to them in double, rounded once
 /// @throws std::invalid_argument  sizes do not fit, or ranges overlap in another way
 template <class Executor>
 struct rms_norm_backward_operation : operation<Executor> {
   using calls =
       call<needs_row_input<names::x>, needs_input<names::weight>, needs_row_input<names::dy>,
            needs_row_numbers<names::reciprocal_rms>, needs_row_output<names::dx>,
-           needs_floats<names::dweight>, needs_number<names::columns>>;
+           needs_sums<names::dweight>, needs_number<names::columns>>;
 
   template <row_input X, input Weight, row_input Dy, row_numbers Rms, row_output Dx,
-            row_statistic Dweight>
+            row_sums Dweight>
   LOWP_HOST_FN void operator()(X&& x, Weight&& weight, Dy&& dy, Rms&& reciprocal_rms, Dx&& dx,
                                Dweight&& dweight, std::size_t columns) const {
     auto const rms = read_for_each_row<float>("reciprocal_rms", reciprocal_rms);
@@ -163,17 +165,17 @@ struct rms_norm_backward_operation : operation<Executor> {
 /// They are those of a mean that is a float: its rounding moves y by up to 2^-24 |mean| r.
 ///
 /// @param mean, reciprocal_deviation  floats, one for each row, as layer_norm returns them
-/// @param dweight, dbias              `columns` floats each, which are overwritten
+/// @param dweight, dbias  `columns` floats each, which are overwritten, or added_to them
 template <class Executor>
 struct layer_norm_backward_operation : operation<Executor> {
   using calls =
       call<needs_row_input<names::x>, needs_input<names::weight>, needs_row_input<names::dy>,
            needs_row_numbers<names::mean>, needs_row_numbers<names::reciprocal_deviation>,
-           needs_row_output<names::dx>, needs_floats<names::dweight>, needs_floats<names::dbias>,
+           needs_row_output<names::dx>, needs_sums<names::dweight>, needs_sums<names::dbias>,
            needs_number<names::columns>>;
 
   template <row_input X, input Weight, row_input Dy, row_numbers Mean, row_numbers Deviation,
-            row_output Dx, row_statistic Dweight, row_statistic Dbias>
+            row_output Dx, row_sums Dweight, row_sums Dbias>
   LOWP_HOST_FN void operator()(X&& x, Weight&& weight, Dy&& dy, Mean&& mean,
                                Deviation&& reciprocal_deviation, Dx&& dx, Dweight&& dweight,
                                Dbias&& dbias, std::size_t columns) const {

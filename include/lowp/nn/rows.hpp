@@ -39,6 +39,12 @@ template <std::ranges::contiguous_range R>
 strided_rows(R&&, std::size_t)
     -> strided_rows<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
+/// Sums over rows that are added to what a range of floats has, rounded once: the next part of a
+/// batch adds its derivatives with added_to{dweight} in place of dweight.
+struct added_to {
+  std::span<float> sums;
+};
+
 namespace detail {
 
 template <class T>
@@ -125,8 +131,12 @@ LOWP_HOST_FN auto in_every_fold(char const* name, auto& range, std::size_t colum
   return row_role<row_use::score, decltype(role.operand)>{role.range, role.operand};
 }
 /// Returns an argument that gets a sum over all rows for each column.
-LOWP_HOST_FN auto for_each_column(char const* name, auto& range) {
-  return row_argument<row_use::column_sum, simd::access::write>(name, range, 1);
+template <class R>
+LOWP_HOST_FN auto for_each_column(char const* name, R& range) {
+  if constexpr (requires { range.sums; })
+    return row_argument<row_use::column_sum, simd::access::read_write>(name, range.sums, 1);
+  else
+    return row_argument<row_use::column_sum, simd::access::write>(name, range, 1);
 }
 /// Returns an argument of one T for each row. The operation itself reads it: see `start`.
 template <class T, class R>
@@ -229,14 +239,16 @@ LOWP_HOST_FN void sum_columns(Executor const& executor, Operation const& operati
 template <class Executor, class Operation, class In, class... Role>
 LOWP_HOST_FN void run_checked_rows(Executor const& executor, Operation const& operation,
                                    In const& in, Role const&... role) {
-  if (in.range.rows == 0) return;
-  auto to = std::get<0>(operands_with<row_use::result>(role...));
-  auto scores = operands_with<row_use::score>(in, role...);
-  auto per_column = operands_with<row_use::column>(role...);
-  auto statistics = operands_with<row_use::statistic>(role...);
-  executor(simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
-                          decltype(statistics)>{operation, 0, in.range.rows, in.range.columns, to,
-                                                scores, per_column, statistics});
+  if constexpr (((Role::use == row_use::result) || ...)) {
+    if (in.range.rows == 0) return;
+    auto to = std::get<0>(operands_with<row_use::result>(role...));
+    auto scores = operands_with<row_use::score>(in, role...);
+    auto per_column = operands_with<row_use::column>(role...);
+    auto statistics = operands_with<row_use::statistic>(role...);
+    executor(simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
+                            decltype(statistics)>{operation, 0, in.range.rows, in.range.columns, to,
+                                                  scores, per_column, statistics});
+  }
 }
 
 /// Checks a call over rows and runs it: the arguments in the order of the call, `in` first.
@@ -263,6 +275,9 @@ concept row_output = output<R> || (detail::is_strided<std::remove_cvref_t<R>> &&
 /// Floats that an operation writes or reads, one for each row.
 template <class R>
 concept row_statistic = output<R> && std::same_as<element_of<R>, float>;
+/// Floats that get a sum over all rows for each column, or `added_to` of them.
+template <class R>
+concept row_sums = row_statistic<R> || std::same_as<std::remove_cvref_t<R>, added_to>;
 template <class R>
 concept row_numbers = input<R> && std::same_as<element_of<R>, float>;
 
@@ -278,6 +293,10 @@ template <class T>
 using not_a_writable_range_of_floats = fit<row_statistic<T>>;
 template <class Name>
 using needs_floats = needs<Name, not_a_writable_range_of_floats>;
+template <class T>
+using neither_a_writable_range_of_floats_nor_added_to = fit<row_sums<T>>;
+template <class Name>
+using needs_sums = needs<Name, neither_a_writable_range_of_floats_nor_added_to>;
 template <class Name>
 using needs_row_input =
     needs<Name,

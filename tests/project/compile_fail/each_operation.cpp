@@ -117,5 +117,6 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   adafactor_direction(x, x, x, p, 3, adamw{}, 1);
   rms_norm_backward(x, x, x, p, p, x, 3);
   layer_norm_backward(x, x, x, x, x, p, p, x, 3);
+  add_rows(x, p, 3);
 #endif
 }

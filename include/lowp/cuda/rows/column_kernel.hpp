@@ -46,7 +46,7 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<K.
     unsigned const warps = thread.threads() / warp_threads;
     unsigned const warp = thread.thread() / warp_threads;
     auto* const shared = reinterpret_cast<float*>(thread.dynamic_memory());
-    double totals[] = {(static_cast<void>(K), 0.0)...};
+    double totals[] = {(static_cast<void>(K), 0.0)...}, groups[] = {(static_cast<void>(K), 0.0)...};
     constexpr std::uint64_t group = simd::column_group;
     unsigned turn = 0;
     for (std::uint64_t row = 0; row < rows; row += warps * group, turn ^= 1) {
@@ -60,18 +60,27 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<K.
       ((terms[thread.thread() + K * thread.threads()] = sums_of_group[K]), ...);
       thread.barrier();
       if (warp == 0)
-        for (unsigned w = 0; w < warps && row + w * group < rows; ++w)
-          ((totals[K] = lanes::add(
-                totals[K],
+        for (std::uint64_t w = 0; w < warps && row + w * group < rows; ++w) {
+          bool const starts = (row / group + w) % group == 0;
+          ((totals[K] = starts ? lanes::add(totals[K], groups[K]) : totals[K]), ...);
+          ((groups[K] = lanes::add(
+                starts ? 0.0 : groups[K],
                 lanes::widen(terms[w * warp_threads + thread.thread() + K * thread.threads()]))),
            ...);
+        }
     }
     thread.barrier();
     if (warp == 0 && column < columns)
-      (row_accessor<Sum, typename Thread::hardware, 1>(
-           sums.template indexed<K, row_operand<Sum>>::value, column)
-           .write_one(thread, lane<float>::narrowed(totals[K])),
+      (write(thread, sums.template indexed<K, row_operand<Sum>>::value, column,
+             lanes::add(totals[K], groups[K])),
        ...);
+  }
+  template <class Thread, class To>
+  LOWP_FN static void write(Thread const& thread, row_operand<To> const& to, std::uint32_t column,
+                            double sum) {
+    row_accessor<To, typename Thread::hardware, 1> at(to, column);
+    if constexpr (To::is_read) sum = lanes::add(lanes::widen(at.element(thread, 0)), sum);
+    at.write_one(thread, lane<float>::narrowed(sum));
   }
   template <class Thread>
   LOWP_FN void add_row(Thread const& thread, std::uint64_t r, std::uint32_t column,

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over columns: sums over all rows, one for each column. Rows add up in float in groups of
-// column_group, in order. The groups add up in double, in order. So the bits depend neither on
-// threads nor on the width of a pack. An operation has these members, beside those of row_call.hpp:
+// The loop over columns: sums over all rows, one for each column. column_group rows add up in
+// float, as many such groups in double, and those in double, each in order. So the bits depend
+// neither on threads nor on the width of a pack. An operand that is read, too, gets its old value
+// added in double. An operation has these members, beside those of row_call.hpp:
 //
 //     add_to(fold::number<K>, sum, state, scores...)    adds a row to sum K of a column
 #pragma once
@@ -55,20 +56,31 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
     using F = pack<float, typename Isa::registers>;
     using D = lanes::wide<F>;
     constexpr std::size_t size = Isa::lanes, packs = width / size;
-    D totals[packs][sizeof...(K)];
+    D totals[packs][sizeof...(K)], groups[packs][sizeof...(K)];
     F each[packs][sizeof...(K)];
     for (auto& total : totals) ((total[K] = lanes::broadcast<D>(0)), ...);
-    for (std::size_t row = 0; row < all_rows; row += column_group) {
-      for (auto& sum : each) ((sum[K] = lanes::broadcast<F>(0)), ...);
-      for (std::size_t r = row; r < std::min(row + column_group, all_rows); ++r)
-        add_row(from, r, first, count, each, all);
+    for (std::size_t row = 0; row < all_rows;) {
+      for (auto& sum : groups) ((sum[K] = lanes::broadcast<D>(0)), ...);
+      for (std::size_t g = 0; g < column_group && row < all_rows; ++g, row += column_group) {
+        for (auto& sum : each) ((sum[K] = lanes::broadcast<F>(0)), ...);
+        for (std::size_t r = row; r < std::min(row + column_group, all_rows); ++r)
+          add_row(from, r, first, count, each, all);
+        for (std::size_t p = 0; p < packs; ++p)
+          ((groups[p][K] = lanes::add(groups[p][K], lanes::widen(each[p][K]))), ...);
+      }
       for (std::size_t p = 0; p < packs; ++p)
-        ((totals[p][K] = lanes::add(totals[p][K], lanes::widen(each[p][K]))), ...);
+        ((totals[p][K] = lanes::add(totals[p][K], groups[p][K])), ...);
     }
     for (std::size_t i = 0; i < count; ++i)
-      ((std::get<K>(sums).operand.data[first + i] = lanes::canonical(
-            lane<float>::narrowed(lane<D>::at(totals[i / size][K], static_cast<int>(i % size))))),
+      (write(std::get<K>(sums), first + i,
+             lane<D>::at(totals[i / size][K], static_cast<int>(i % size))),
        ...);
+  }
+  template <class To>
+  LOWP_HOST_FN static void write(To const& to, std::size_t i, double sum) {
+    float& old = to.operand.data[i];
+    if constexpr (To::operand_type::is_read) sum = lanes::add(lane<float>::widen(old), sum);
+    old = lanes::canonical(lane<float>::narrowed(sum));
   }
   template <class From, class F, std::size_t Packs, std::size_t... K>
   LOWP_HOST_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
