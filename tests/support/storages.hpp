@@ -92,6 +92,7 @@ struct by_kind {
   }
 };
 
+// The first five have a layout each.
 using every_storage_kind = testing::Types<
     kahan_kind<lowp::bfloat16, lowp::bfloat16>, master_kind<float, lowp::bfloat16>,
     split_kind<lowp::float16, std::uint16_t>, corrected_kind<lowp::bfloat16, std::int8_t>,
