@@ -5,7 +5,6 @@
 #include <lowp/measure/measuring.hpp>
 #include <lowp/nn/softmax.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <string>
 #include <tuple>
@@ -208,7 +207,7 @@ struct cross_entropy_operation : operation<Executor> {
     std::size_t ignored = 0;
     if constexpr (!is_on_device)
       if (is_averaged || sizeof...(Report) != 0)
-        ignored = static_cast<std::size_t>(std::ranges::count(labels, options.ignore_index));
+        for (auto const each_label : labels) ignored += each_label == options.ignore_index;
     float* const counts = of_rows.operand.operand.data;
     using logit = typename decltype(from.operand.operand)::type;
     cross_entropy_rows<is_on_device, logit, label> const rows{

@@ -7,7 +7,6 @@
 #include <lowp/nn/rows.hpp>
 #include <lowp/train/optimizers.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <tuple>
 
@@ -19,8 +18,9 @@ LOWP_EXACT_BEGIN
 LOWP_OPAQUE sgd step_along(auto const& a, double norm_p, double norm_u, std::size_t elements,
                            std::uint64_t step) {
   double const root = std::sqrt(static_cast<double>(elements));
-  double const rho = std::min(a.lr, 1 / std::sqrt(static_cast<double>(step)));
-  double const rate = rho * std::max(a.eps2, norm_p / root) / std::max(1.0, norm_u / root / a.d);
+  auto const larger = [](double x, double y) { return x < y ? y : x; };
+  double const most = 1 / std::sqrt(static_cast<double>(step)), rho = most < a.lr ? most : a.lr;
+  double const rate = rho * larger(a.eps2, norm_p / root) / larger(1.0, norm_u / root / a.d);
   return {.lr = rate, .weight_decay = is_zero(rate) ? 0 : a.lr * a.weight_decay / rate};
 }
 LOWP_EXACT_END

@@ -8,7 +8,6 @@
 #include <lowp/train/stall_estimate.hpp>
 #include <lowp/train/update_of_step.hpp>
 
-#include <algorithm>
 #include <array>
 #include <span>
 #include <string>
@@ -57,12 +56,13 @@ template <class P, class Fn>
 void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
   std::span<element_of<P> const> const all(p);
   for (std::size_t first = 0; first < all.size(); first += buffer.size()) {
-    std::size_t const count = std::min(buffer.size(), all.size() - first);
+    std::size_t const rest = all.size() - first,
+                      count = rest < buffer.size() ? rest : buffer.size();
     cast(all.subspan(first, count), buffer.first(count));
-    auto const end =
-        std::remove_if(buffer.begin(), buffer.begin() + static_cast<std::ptrdiff_t>(count),
-                       [](float each) { return !lanes::is_finite(each); });
-    fn(std::span<float const>(buffer.begin(), end));
+    std::size_t finite = 0;
+    for (float const each : buffer.first(count))
+      if (lanes::is_finite(each)) buffer[finite++] = each;
+    fn(std::span<float const>(buffer.first(finite)));
   }
 }
 
@@ -112,7 +112,7 @@ LOWP_OPAQUE storage_advice advice_on(auto const& p, typical_update const& step) 
   for (float const each : update.spread) {
     if (wrong.empty()) wrong = check_numbers(function, {{"spread", each}});
     sum += as_double(each);
-    largest = std::max(largest, as_double(each));
+    if (largest < as_double(each)) largest = as_double(each);
   }
   if (!wrong.empty()) return wrong;
   double const request = update.lr * update.direction;
@@ -142,7 +142,7 @@ list_advice advice_for_list(List const& list, std::span<typical_update const> up
   int least_bytes = 2;
   for (typical_update const& each : updates) {
     refuse_if(check_update(each, not_negative));
-    least_bytes = std::max(least_bytes, each.least_bytes);
+    if (least_bytes < each.least_bytes) least_bytes = each.least_bytes;
   }
   list_advice result;
   for (auto const& tensor : list) {

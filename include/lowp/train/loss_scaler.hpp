@@ -7,7 +7,6 @@
 #include <lowp/measure/gradient_report.hpp>
 #include <lowp/train/optimizer.hpp>
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -84,8 +83,10 @@ struct loss_scaler {
     if (found_nonfinite) {
       ++skipped;
       // Magnitudes order as their bits. A scale that starts below the minimum stays.
-      std::uint32_t const least = std::min(lanes::magnitude(scale), lanes::magnitude(minimum));
-      scale = lanes::from_bits<float>(std::max(lanes::magnitude(times(backoff_factor)), least));
+      std::uint32_t least = lanes::magnitude(minimum), lower = lanes::magnitude(scale);
+      if (lower < least) least = lower;
+      lower = lanes::magnitude(times(backoff_factor));
+      scale = lanes::from_bits<float>(lower < least ? least : lower);
       growth_tracker = 0;
     } else if (++growth_tracker == growth_interval) {
       float const larger = times(growth_factor);

@@ -20,7 +20,7 @@
 #include <lowp/ops/number.hpp>
 
 #include <initializer_list>
-#include <iterator>
+#include <span>
 
 namespace lowp {
 

@@ -5,7 +5,6 @@
 #include <lowp/train/least_update.hpp>
 #include <lowp/train/typical_update.hpp>
 
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -68,8 +67,8 @@ class threshold_counts {
     std::uint32_t const bits = lanes::bits(threshold);
     double const rate = bits == lanes::binary32_infinity ? std::numeric_limits<double>::infinity()
                                                          : as_double(threshold) / asked.direction;
-    least_ = std::min(least_, rate);
-    most_ = std::max(most_, rate);
+    if (rate < least_) least_ = rate;
+    if (most_ < rate) most_ = rate;
     rates_.add(lanes::bits(narrowed(rate)));
     asked_ += asked.share;
     if (bits <= lanes::bits(asked.update)) return;
@@ -91,7 +90,9 @@ class threshold_counts {
             .lost = lost,
             .rare = is_stochastic ? static_cast<double>(rare_) / n : lost_ / asked_,
             .lr_any = least_,
-            .lr_half = std::clamp(half, least_, most_),
+            .lr_half = half < least_  ? least_
+                       : most_ < half ? most_
+                                      : half,
             .lr_all = most_};
   }
 

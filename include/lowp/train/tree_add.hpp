@@ -4,7 +4,6 @@
 
 #include <lowp/ops/fused_add.hpp>
 
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <tuple>

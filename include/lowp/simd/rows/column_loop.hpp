@@ -12,7 +12,6 @@
 #include <lowp/simd/rows/row_call.hpp>
 #include <lowp/simd/wide.hpp>
 
-#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -40,19 +39,21 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
   std::size_t columns = width * all_rows + 1;  ///< the work of a block
 
   template <class Isa>
-  LOWP_HOST_FN void body() const {
+  LOWP_KERNEL_FN void body() const {
     using accessors = row_accessors<Isa, std::tuple<Score...>>;
     typename accessors::scratch scratch;
     accessors from(scores, 0, std::move(scratch));
-    for (std::size_t i = first_row; i < first_row + rows; ++i)
-      sum_block<Isa>(from, i * width, std::min(all_columns - i * width, width),
+    for (std::size_t i = first_row; i < first_row + rows; ++i) {
+      std::size_t const rest = all_columns - i * width;
+      sum_block<Isa>(from, i * width, rest < width ? rest : width,
                      std::index_sequence_for<Sum...>{});
+    }
   }
 
  private:
   template <class Isa, class From, std::size_t... K>
-  LOWP_HOST_FN void sum_block(From& from, std::size_t first, std::size_t count,
-                              std::index_sequence<K...> all) const {
+  LOWP_KERNEL_FN void sum_block(From& from, std::size_t first, std::size_t count,
+                                std::index_sequence<K...> all) const {
     using F = pack<float, typename Isa::registers>;
     using D = lanes::wide<F>;
     constexpr std::size_t size = Isa::lanes, packs = width / size;
@@ -63,7 +64,7 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
       for (auto& sum : groups) ((sum[K] = lanes::broadcast<D>(0)), ...);
       for (std::size_t g = 0; g < column_group && row < all_rows; ++g, row += column_group) {
         for (auto& sum : each) ((sum[K] = lanes::broadcast<F>(0)), ...);
-        for (std::size_t r = row; r < std::min(row + column_group, all_rows); ++r)
+        for (std::size_t r = row; r < row + column_group && r < all_rows; ++r)
           add_row(from, r, first, count, each, all);
         for (std::size_t p = 0; p < packs; ++p)
           ((groups[p][K] = lanes::add(groups[p][K], lanes::widen(each[p][K]))), ...);
@@ -77,14 +78,14 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
        ...);
   }
   template <class To>
-  LOWP_HOST_FN static void write(To const& to, std::size_t i, double sum) {
+  LOWP_KERNEL_FN static void write(To const& to, std::size_t i, double sum) {
     float& old = to.operand.data[i];
     if constexpr (To::operand_type::is_read) sum = lanes::add(lane<float>::widen(old), sum);
     old = lanes::canonical(lane<float>::narrowed(sum));
   }
   template <class From, class F, std::size_t Packs, std::size_t... K>
-  LOWP_HOST_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
-                            F (&each)[Packs][sizeof...(K)], std::index_sequence<K...> all) const {
+  LOWP_KERNEL_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
+                              F (&each)[Packs][sizeof...(K)], std::index_sequence<K...> all) const {
     typename Operation::template state<F> state;
     operation.start(state, row);
     from.start(row);
@@ -99,8 +100,8 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
     add_pack(from, state, 0, each[whole / size], all, std::index_sequence_for<Score...>{});
   }
   template <class From, class State, class F, std::size_t... K, std::size_t... J>
-  LOWP_HOST_FN void add_pack(From& from, State const& state, int k, F (&sum)[sizeof...(K)],
-                             std::index_sequence<K...>, std::index_sequence<J...>) const {
+  LOWP_KERNEL_FN void add_pack(From& from, State const& state, int k, F (&sum)[sizeof...(K)],
+                               std::index_sequence<K...>, std::index_sequence<J...>) const {
     F const score[] = {F(from.template get<J>().load(k))...};
     (operation.add_to(fold::number<static_cast<int>(K)>{}, sum[K], state, score[J]...), ...);
   }
