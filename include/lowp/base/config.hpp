@@ -102,17 +102,6 @@
 #endif
 #endif
 
-// A function that only kernels call. Their entries are flattened: they inline it once. Always
-// inlined, g++ would optimise a copy of it at each level of calls, a third of a kernel's time. It
-// would not inline it between functions whose floating-point flags differ: see LOWP_EXACT_BEGIN.
-#if defined(__clang__) || defined(__CUDACC__) || defined(__NO_INLINE__) ||        \
-    defined(LOWP_SANITIZED) || __GCC_IEC_559 < 1 || defined(__NO_MATH_ERRNO__) || \
-    defined(__NO_TRAPPING_MATH__) || defined(__ROUNDING_MATH__) || defined(__SUPPORT_SNAN__)
-#define LOWP_KERNEL_FN LOWP_HOST_FN
-#else
-#define LOWP_KERNEL_FN inline
-#endif
-
 // Between these two macros, -ffast-math and contraction of the including unit are off. Instrumented
 // code is not optimised further: points-to analysis and redundancies took two thirds of the time.
 #if defined(__clang__) && !defined(__x86_64__)  // clang has no such pragma for other processors

@@ -28,7 +28,7 @@ using halves_of = typename vector_of<std::int16_t, int{Packs} * Isa::lanes>::typ
 
 /// Turns codes, with their signs spread over 16 bits, into binary16 numbers.
 template <format F, class V>
-LOWP_KERNEL_FN void make_halves(V& codes) {
+LOWP_HOST_FN void make_halves(V& codes) {
   constexpr int up = 10 - F.significand_bits;
   constexpr auto sign = static_cast<std::int16_t>(-0x8000);
   constexpr auto nan = static_cast<std::int16_t>(0x7e00),
@@ -59,7 +59,7 @@ inline constexpr bool has_halves =
     };
 
 template <format F, class Isa, std::size_t Packs>
-LOWP_KERNEL_FN void decode_by_halves(pack<float, Isa> (&x)[Packs], void const* from) {
+LOWP_HOST_FN void decode_by_halves(pack<float, Isa> (&x)[Packs], void const* from) {
   halves_of<Isa, Packs> halves;
   Isa::widen_bytes(halves, from);
   make_halves<F>(halves);

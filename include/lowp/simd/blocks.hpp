@@ -15,7 +15,7 @@ inline constexpr std::size_t staged_elements =
 
 /// Returns the counts of a rule that counts, at their start.
 template <class Rule>
-LOWP_KERNEL_FN auto new_counts() {
+LOWP_HOST_FN auto new_counts() {
   if constexpr (Rule::is_counted)
     return typename Rule::counts{};
   else
@@ -45,8 +45,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   using F = pack<float, registers>;
   using U = word<registers>;
 
-  LOWP_KERNEL_FN accessor(operand_type const& in_blocks, loop_size size,
-                          staging<Isa, operand_type>&& staged)
+  LOWP_HOST_FN accessor(operand_type const& in_blocks, loop_size size,
+                        staging<Isa, operand_type>&& staged)
       : operand_(in_blocks),
         count_(size.count),
         codes_(operand_.codes, size, static_cast<staging<Isa, codes_type>&&>(staged.codes)),
@@ -58,8 +58,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
 
   template <bool Prefetches>
-  LOWP_KERNEL_FN void begin(std::size_t first, std::size_t valid,
-                            batch_start<registers>&& start = {}) {
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
+                          batch_start<registers>&& start = {}) {
     first_ = first;
     staged_values_ = values_ + first % capacity;
     std::uint16_t* const draws = random_ + first % capacity;
@@ -73,7 +73,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       }
     }
   }
-  LOWP_KERNEL_FN F load(int k) const {
+  LOWP_HOST_FN F load(int k) const {
     if constexpr (!operand_type::is_read) return lanes::broadcast<F>(0);
     auto const scale = operand_.scales[(first_ + static_cast<std::size_t>(k)) / Block];
     if constexpr (requires { operand_.rule.decode_code(codes_.codes(k), scale); })
@@ -82,13 +82,13 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       return operand_.rule.decode(codes_.load(k), scale);
   }
   template <bool ReturnsCode>
-  LOWP_KERNEL_FN no_report store(int k, F const& value) {
+  LOWP_HOST_FN no_report store(int k, F const& value) {
     static_assert(!ReturnsCode, "a parameter is not stored with a scale for every block");
     if constexpr (operand_type::is_written) value.store(opaque(staged_values_ + k));
     return {};
   }
   /// Rounds what waits if it is complete, and prefetches all operands of the call on the way.
-  LOWP_KERNEL_FN void end(std::size_t first, std::size_t valid, auto const&... operands) {
+  LOWP_HOST_FN void end(std::size_t first, std::size_t valid, auto const&... operands) {
     if constexpr (operand_type::is_written) {
       std::size_t const last = first + valid;
       if (last % capacity == 0 || last == count_)
@@ -96,10 +96,10 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     }
   }
   template <int Locality>
-  LOWP_KERNEL_FN void fetch(std::size_t first, std::size_t count) const {
+  LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
     codes_.template fetch<Locality>(operand_type::is_written ? first - lag_of_codes : first, count);
   }
-  LOWP_KERNEL_FN void finish() const {
+  LOWP_HOST_FN void finish() const {
     if constexpr (Rule::is_counted && operand_type::is_written)
       if (operand_.rule.report != nullptr) operand_.rule.add_to_report(counts_);
   }
@@ -115,13 +115,13 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   static constexpr std::size_t ahead = lag_of_codes + (capacity < 512 ? 512 : capacity);
 
   /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.
-  LOWP_KERNEL_FN static auto* opaque(auto* to) {
+  LOWP_HOST_FN static auto* opaque(auto* to) {
     asm("" : "+r"(to));
     return to;
   }
 
   /// Rounds the blocks that wait. Their scales take lanes of blocks, then elements take theirs.
-  LOWP_KERNEL_FN void round_blocks(std::size_t begin, std::size_t end, auto const&... operands) {
+  LOWP_HOST_FN void round_blocks(std::size_t begin, std::size_t end, auto const&... operands) {
     std::size_t const size = end - begin, first = begin / Block;
     int const blocks = static_cast<int>(detail::blocks_in(size, Block));
     if (size != capacity) __builtin_memset(values_ + size, 0, (capacity - size) * sizeof(float));
@@ -155,7 +155,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     round_elements<false>(begin, size, factors, low_parts, operands...);
   }
   /// Replaces divisors of blocks by their inverses, if that is exact and saves time.
-  LOWP_KERNEL_FN void invert([[maybe_unused]] float* factors, [[maybe_unused]] float* low_parts) {
+  LOWP_HOST_FN void invert([[maybe_unused]] float* factors, [[maybe_unused]] float* low_parts) {
     if constexpr (Rule::template has_short_divisors<F>) {
       if (!operand_.rule.divides()) return;
       for (int i = 0; i < most; i += at_once) {
@@ -169,7 +169,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   /// Returns magnitudes of successive blocks, in the order of the blocks: lane i has the largest of
   /// some elements of block i / (lanes / Blocks).
   template <int Blocks>
-  LOWP_KERNEL_FN static U largest_of(float const* values) {
+  LOWP_HOST_FN static U largest_of(float const* values) {
     if constexpr (Blocks == 1) {
       U largest = lanes::magnitude(F::load(values));
       for (int k = Isa::lanes; k < Block; k += Isa::lanes)
@@ -184,13 +184,13 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   /// Returns the larger of each two lanes, first those of x. Both hold elements of one block: they
   /// are neighbours, or lie in neighbouring registers of 128 bits once four blocks share these.
   template <int Count>
-  LOWP_KERNEL_FN static U larger_of_pairs(U const& x, U const& y) {
+  LOWP_HOST_FN static U larger_of_pairs(U const& x, U const& y) {
     U even, odd;
     Isa::template separate<(Count >= 4)>(even.v, odd.v, x.v, y.v);
     return lanes::max(even, odd);
   }
   template <int Count>
-  LOWP_KERNEL_FN static U larger_of_all(U const& x) {
+  LOWP_HOST_FN static U larger_of_all(U const& x) {
     if constexpr (Count >= Isa::lanes)
       return x;
     else
@@ -198,8 +198,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   }
 
   template <bool IsPlain>
-  LOWP_KERNEL_FN void round_elements(std::size_t begin, std::size_t size, float const* factors,
-                                     float const* low_parts, auto const&... operands) {
+  LOWP_HOST_FN void round_elements(std::size_t begin, std::size_t size, float const* factors,
+                                   float const* low_parts, auto const&... operands) {
     constexpr std::size_t together = has_nibbles ? registers::packs_of_nibbles : 1;
     constexpr bool is_packed_later = codes_type::is_packed && !has_nibbles;
     // A load that spans several fresh stores would wait for them.
@@ -229,9 +229,8 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     }
   }
   template <bool IsPlain>
-  LOWP_KERNEL_FN U code_of(F const& x, float const* of_block,
-                           [[maybe_unused]] float const* low_part, U const& random,
-                           [[maybe_unused]] int left) {
+  LOWP_HOST_FN U code_of(F const& x, float const* of_block, [[maybe_unused]] float const* low_part,
+                         U const& random, [[maybe_unused]] int left) {
     auto const& rounding = operand_.codes.rounding;
     F const factor = lanes::broadcast<F>(*of_block);
     if constexpr (IsPlain) {
@@ -244,7 +243,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
           counts_, lanes::mask_and(result.overflowed, first_lanes<registers>(left)));
     return result.code;
   }
-  LOWP_KERNEL_FN U random_bits(std::size_t k) const {
+  LOWP_HOST_FN U random_bits(std::size_t k) const {
     if constexpr (operand_type::is_random)
       return U::load(random_ + k);
     else

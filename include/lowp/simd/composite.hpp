@@ -31,31 +31,31 @@ class accessor<Isa, composite<std::index_sequence<K...>, Layout, Part...>, Nans>
   using U = word<registers>;
   using stored = detail::encoded<U, mask<registers>>;
 
-  LOWP_KERNEL_FN accessor(operand_type const& operand, loop_size size,
-                          staging<Isa, operand_type>&& staged)
+  LOWP_HOST_FN accessor(operand_type const& operand, loop_size size,
+                        staging<Isa, operand_type>&& staged)
       : part<K>{{std::get<K>(operand.parts), size, std::move(std::get<K>(staged.parts))}}...,
         rounding_(std::get<Layout::rounded>(operand.parts).rounding),
         codec_(operand.layout, rounding_, std::get<Layout::rounded>(operand.parts).policy, Nans) {}
 
   template <bool Prefetches>
-  LOWP_KERNEL_FN void begin(std::size_t first, std::size_t valid,
-                            batch_start<registers>&& start = {}) {
+  LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
+                          batch_start<registers>&& start = {}) {
     (part<K>::value.template begin<Prefetches>(first, valid, std::move(start)), ...);
   }
-  LOWP_KERNEL_FN void end(std::size_t first, std::size_t valid, auto const&...) {
+  LOWP_HOST_FN void end(std::size_t first, std::size_t valid, auto const&...) {
     (part<K>::value.end(first, valid), ...);
   }
   template <int Locality>
-  LOWP_KERNEL_FN void fetch(std::size_t first, std::size_t count) const {
+  LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
     (part<K>::value.template fetch<Locality>(first, count), ...);
   }
-  LOWP_KERNEL_FN void finish() const { (part<K>::value.finish(), ...); }
+  LOWP_HOST_FN void finish() const { (part<K>::value.finish(), ...); }
 
   /// Returns the value's own bits, in place of a code: the value has several codes.
-  LOWP_KERNEL_FN U codes(int k) const { return lanes::bits(load(k)); }
-  LOWP_KERNEL_FN static F decoded(U const& code) { return lanes::from_bits<F>(code); }
+  LOWP_HOST_FN U codes(int k) const { return lanes::bits(load(k)); }
+  LOWP_HOST_FN static F decoded(U const& code) { return lanes::from_bits<F>(code); }
 
-  LOWP_KERNEL_FN F load(int k) const {
+  LOWP_HOST_FN F load(int k) const {
     if constexpr (!(Part::is_read || ...)) {
       return lanes::broadcast<F>(0);
     } else {
@@ -64,7 +64,7 @@ class accessor<Isa, composite<std::index_sequence<K...>, Layout, Part...>, Nans>
     }
   }
   template <bool ReturnsCode>
-  LOWP_KERNEL_FN stored store(int k, F const& x) {
+  LOWP_HOST_FN stored store(int k, F const& x) {
     if constexpr (!operand_type::is_written) {
       return {};
     } else {
@@ -81,7 +81,7 @@ class accessor<Isa, composite<std::index_sequence<K...>, Layout, Part...>, Nans>
 
  private:
   template <std::size_t J>
-  LOWP_KERNEL_FN U code(int k) const {
+  LOWP_HOST_FN U code(int k) const {
     if constexpr (Layout::reads(J))
       return part<J>::value.codes(k);
     else

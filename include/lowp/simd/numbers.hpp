@@ -11,7 +11,7 @@
 namespace lowp::simd {
 
 template <class Isa>
-LOWP_KERNEL_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
+LOWP_HOST_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
   auto const words = word<Isa>::of(typename word<Isa>::vector(a));
   auto const zero = lanes::broadcast<word<Isa>>(0);
   return !lanes::any(lanes::mask_not(lanes::equal(words, zero)));
@@ -19,7 +19,7 @@ LOWP_KERNEL_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
 
 /// Returns the integers at `from` in double: exactly, or rounded to odd with at least 42 digits.
 template <class Isa, std::integral K>
-LOWP_KERNEL_FN wide<Isa> load_wide(K const* from) {
+LOWP_HOST_FN wide<Isa> load_wide(K const* from) {
   wide<Isa> d;
   if constexpr (sizeof(K) == 4) {  // 2^52 + x is a double with x for its last bits
     constexpr std::uint32_t sign = std::is_signed_v<K> ? lanes::binary32_sign : 0;
@@ -53,7 +53,7 @@ LOWP_KERNEL_FN wide<Isa> load_wide(K const* from) {
   }
 }
 template <class Isa>
-LOWP_KERNEL_FN wide<Isa> load_wide(double const* from) {
+LOWP_HOST_FN wide<Isa> load_wide(double const* from) {
   wide<Isa> d;
   for (int i = 0; i < 2; ++i) {  // through a register: g++ copies both at once in smaller pieces
     typename wide<Isa>::vector half;
@@ -85,7 +85,7 @@ LOWP_OPAQUE void read_each(float* to, T const* from, R const& rounding, std::uin
 
 /// Rounds to odd. Returns false, for another way, if a lane is no normal float.
 template <class Isa>
-LOWP_KERNEL_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
+LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
   using words = typename wide_word<Isa>::vector;
   words odd[2];
   for (int i = 0; i < 2; ++i) {
@@ -100,7 +100,7 @@ LOWP_KERNEL_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exa
 
 /// The magnitudes of all lanes are above 2^Least and below 2^Beyond.
 template <int Least, int Beyond, class Isa>
-LOWP_KERNEL_FN bool all_between(pack<float, Isa> const& x) {
+LOWP_HOST_FN bool all_between(pack<float, Isa> const& x) {
   constexpr std::uint32_t least = static_cast<std::uint32_t>(Least + 127) << 23,
                           last = (static_cast<std::uint32_t>(Beyond + 127) << 23) - 1;
   // A single comparison: magnitudes up to the least wrap to large numbers.
@@ -110,7 +110,7 @@ LOWP_KERNEL_FN bool all_between(pack<float, Isa> const& x) {
 }
 /// Returns the floats of patterns that floats have.
 template <class Isa>
-LOWP_KERNEL_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
+LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
   auto const values = lanes::from_bits<wide<Isa>>(pattern);
   pack<float, Isa> x;
   Isa::narrow(x, values.v[0], values.v[1]);
@@ -119,8 +119,8 @@ LOWP_KERNEL_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
 
 /// Rounds by R. Returns false, for another way, if a lane is infinite, NaN, or may overflow.
 template <class Isa, class R>
-LOWP_KERNEL_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, R const& rounding,
-                               std::uint16_t const* random) {
+LOWP_HOST_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, R const& rounding,
+                             std::uint16_t const* random) {
   using W = wide_word<Isa>;
   using plan = detail::read_plan<R>;
   constexpr format F = plan::target;
@@ -145,8 +145,8 @@ LOWP_KERNEL_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact
 
 /// Loads the numbers at `from`, rounded to float. `random` has their bits if the mode draws.
 template <class Isa, detail::plain_number T, class R>
-LOWP_KERNEL_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t const* random,
-                                 overflow policy) {
+LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t const* random,
+                               overflow policy) {
   using registers = typename Isa::registers;
   using U = word<registers>;
   using F = pack<float, registers>;
@@ -175,7 +175,7 @@ LOWP_KERNEL_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t
 }
 
 template <class Isa>
-LOWP_KERNEL_FN void store_widened(double* to, pack<float, Isa> const& value) {
+LOWP_HOST_FN void store_widened(double* to, pack<float, Isa> const& value) {
   auto const wide = lanes::widen(value);
   for (int i = 0; i < 2; ++i)
     __builtin_memcpy(to + i * (Isa::lanes / 2), &wide.v[i], sizeof(wide.v[i]));

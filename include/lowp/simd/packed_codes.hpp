@@ -10,7 +10,7 @@ namespace lowp::simd {
 
 /// Stores packs of codes of four bits, in pair_order.
 template <class Isa, std::size_t Packs>
-LOWP_KERNEL_FN void store_nibbles(std::uint8_t* to, word<Isa> const (&codes)[Packs]) {
+LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const (&codes)[Packs]) {
   if constexpr (requires { Isa::store_nibbles(to, codes); }) return Isa::store_nibbles(to, codes);
   numbers<Isa> halves;
   Isa::join(halves, codes[0], codes[1]);
@@ -31,7 +31,7 @@ struct packed_codes {
   static constexpr std::size_t room = (Count + step - 1) / step * step;
 
   /// Writes `room` bytes: `valid` codes, then zeros.
-  LOWP_KERNEL_FN static void unpack(byte* codes, byte const* from, std::size_t valid) {
+  LOWP_HOST_FN static void unpack(byte* codes, byte const* from, std::size_t valid) {
     byte part[room / 8 * bits];
     if (valid != room) {
       __builtin_memset(part, 0, sizeof(part));
@@ -42,7 +42,7 @@ struct packed_codes {
     if (valid != room) __builtin_memset(codes + valid, 0, room - valid);
   }
   /// Packs `valid` codes. It clears the others, and so the unused bits of the last byte.
-  LOWP_KERNEL_FN static void pack(byte* to, byte* codes, std::size_t valid) {
+  LOWP_HOST_FN static void pack(byte* to, byte* codes, std::size_t valid) {
     if (valid == room) return pack_all(to, codes);
     __builtin_memset(codes + valid, 0, room - valid);
     byte part[room / 8 * bits];
@@ -54,7 +54,7 @@ struct packed_codes {
   using halves = simd::pack<std::uint16_t, typename Isa::registers>;
   static constexpr bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
-  LOWP_KERNEL_FN static void unpack_all(byte* codes, byte const* from) {
+  LOWP_HOST_FN static void unpack_all(byte* codes, byte const* from) {
     if constexpr (is_split) {
       for (std::size_t i = 0; i < room; i += 32)
         for (std::size_t j = 0; j < 16; ++j) {
@@ -75,7 +75,7 @@ struct packed_codes {
       }
     }
   }
-  LOWP_KERNEL_FN static void pack_all(byte* to, byte const* codes) {
+  LOWP_HOST_FN static void pack_all(byte* to, byte const* codes) {
     if constexpr (is_split) {
       for (std::size_t i = 0; i < room; i += 32)
         for (std::size_t j = 0; j < 16; ++j)

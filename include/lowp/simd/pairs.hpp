@@ -25,7 +25,7 @@ using codes_of_pair =
                        2 * Isa::lanes>::type;
 
 template <class V>
-LOWP_KERNEL_FN V word_of_elements(void const* at) {
+LOWP_HOST_FN V word_of_elements(void const* at) {
   V words;
   __builtin_memcpy(&words.v, at, sizeof(words.v));
   return words;
@@ -33,8 +33,8 @@ LOWP_KERNEL_FN V word_of_elements(void const* at) {
 
 /// Rounds the even and the odd elements of words, and stores them. `random` has 16 bits for each.
 template <format To, class F, class U, class R>
-LOWP_KERNEL_FN void store_words(void* to, F const& even, F const& odd, U const& random,
-                                R const& rounding, detail::special_results<U> const& results) {
+LOWP_HOST_FN void store_words(void* to, F const& even, F const& odd, U const& random,
+                              R const& rounding, detail::special_results<U> const& results) {
   using detail::all_ordinary, detail::encode;
   U const low = lanes::bits(even), low_random = random & ~upper_half;
   U const high = lanes::bits(odd), high_random = random >> 16;
@@ -70,7 +70,7 @@ inline constexpr bool is_rounded_by_addition =
 
 /// Returns the codes of numbers that an addition rounds: normal ones of T if random bits are drawn.
 template <class T, class U, class R>
-LOWP_KERNEL_FN U code_in_range(U const& x, U const& random, R const& rounding) {
+LOWP_HOST_FN U code_in_range(U const& x, U const& random, R const& rounding) {
   constexpr format to = T::descriptor;
   if constexpr (detail::draws_bits<R> && !std::is_same_v<T, bfloat16>) {
     U const sign = (x >> (32 - to.bits())) & to.sign_mask();
@@ -85,8 +85,8 @@ LOWP_KERNEL_FN U code_in_range(U const& x, U const& random, R const& rounding) {
 /// lane is NaN or above T's largest number, less bfloat16's infinity; or, if it draws bits, below
 /// T's least normal number, less bfloat16's. One test serves both packs.
 template <class Isa, class T, class F, class U, class R>
-LOWP_KERNEL_FN bool store_in_order(void* to, F const& first, F const& second, U const& first_random,
-                                   U const& second_random, R const& rounding) {
+LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, U const& first_random,
+                                 U const& second_random, R const& rounding) {
   constexpr bool draws = detail::draws_bits<R> && !std::is_same_v<T, bfloat16>;
   if constexpr (std::is_same_v<T, bfloat16>) {
     if (lanes::any(Isa::unordered(first, second))) [[unlikely]]

@@ -34,7 +34,7 @@ struct lane<simd::block_words<Isa>> {
   struct halves {
     W high, low;
   };
-  LOWP_KERNEL_FN static W broadcast(std::uint32_t x) {
+  LOWP_HOST_FN static W broadcast(std::uint32_t x) {
     simd::word<Isa> word;
     Isa::broadcast(word.v, x);
     W w;
@@ -42,7 +42,7 @@ struct lane<simd::block_words<Isa>> {
     for (int i = 0; i < simd::chains; ++i) w.v[i] = typename W::vector(word.v);
     return w;
   }
-  LOWP_KERNEL_FN static halves mul_wide(W const& a, std::uint32_t b) {
+  LOWP_HOST_FN static halves mul_wide(W const& a, std::uint32_t b) {
     W const factor = broadcast(b);
     halves p;
     LOWP_UNROLL
@@ -50,7 +50,7 @@ struct lane<simd::block_words<Isa>> {
       Isa::mul_wide(p.low.v[i], p.high.v[i], a.v[i], factor.v[i]);
     return p;
   }
-  LOWP_KERNEL_FN static W xor3(W const& a, W const& b, std::uint32_t const& key) {
+  LOWP_HOST_FN static W xor3(W const& a, W const& b, std::uint32_t const& key) {
     W w;
     if constexpr (requires { Isa::xor3(w.v[0], a.v[0], b.v[0], key); }) {
       LOWP_UNROLL
@@ -68,7 +68,7 @@ struct lane<simd::block_words<Isa>> {
 namespace lowp::simd {
 
 template <class Isa>
-LOWP_KERNEL_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t b) {
+LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t b) {
   block_words<Isa> w = lane<block_words<Isa>>::broadcast(b);
   LOWP_UNROLL
   for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] ^ w.v[i];
@@ -92,8 +92,8 @@ struct batch_start {
   std::uint64_t seed = 0, stream = 0, index = 0;
   bool is_made = false;
 
-  LOWP_KERNEL_FN void make(random_source const& source, philox_keys const& keys,
-                           std::uint64_t first) {
+  LOWP_HOST_FN void make(random_source const& source, philox_keys const& keys,
+                         std::uint64_t first) {
     if (is_made && seed == source.seed && stream == source.stream && index == first) return;
     using W = block_words<Isa>;
     W order, low = lane<W>::broadcast(static_cast<std::uint32_t>(source.counter(first)));
@@ -110,9 +110,8 @@ struct batch_start {
 
 /// Computes the bits of a batch of elements from `index`, a multiple of the batch.
 template <class Isa>
-LOWP_KERNEL_FN void random_batch(random_source const& source, philox_keys const& keys,
-                                 std::uint64_t index, batch_start<Isa>& start,
-                                 std::uint16_t* bits) {
+LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& keys,
+                               std::uint64_t index, batch_start<Isa>& start, std::uint16_t* bits) {
   using W = block_words<Isa>;
   W w[4];
   start.make(source, keys, index);
@@ -161,8 +160,8 @@ inline constexpr auto factors_of_places = [] {
 /// Computes the draws of a group, or of the half that begins at `place`. The key has the order of
 /// random_batch: four low halves, followed by four high ones.
 template <class Isa, int Count>
-LOWP_KERNEL_FN void draws_of_group(std::uint16_t const* key, std::uint32_t place,
-                                   std::uint16_t* bits) {
+LOWP_HOST_FN void draws_of_group(std::uint16_t const* key, std::uint32_t place,
+                                 std::uint16_t* bits) {
   using V = numbers<Isa>;
   constexpr int lanes = 2 * Isa::lanes, registers = Count / lanes;
   constexpr int bits_of_lane = std::countr_zero(unsigned{lanes});
@@ -200,9 +199,9 @@ LOWP_KERNEL_FN void draws_of_group(std::uint16_t const* key, std::uint32_t place
 template <class Isa, class R>
 class random_batches {
  public:
-  LOWP_KERNEL_FN random_batches() {}  // a kernel that draws nothing does not pay for clear memory
+  LOWP_HOST_FN random_batches() {}  // a kernel that draws nothing does not pay for clear memory
 
-  LOWP_KERNEL_FN void start(random_source const& source, std::uint64_t index) {
+  LOWP_HOST_FN void start(random_source const& source, std::uint64_t index) {
     source_ = source;
     keys_ = source.keys();
     shift_ = static_cast<int>(index % batch<Isa>);
@@ -214,8 +213,8 @@ class random_batches {
 
   /// Returns the bits of the next batch<Isa> elements. `start` is that of another operand, or new.
   /// Those of stochastic_fast are in `to`, if that is not null.
-  LOWP_KERNEL_FN std::uint16_t const* next(batch_start<Isa>&& start = {},
-                                           [[maybe_unused]] std::uint16_t* to = nullptr) {
+  LOWP_HOST_FN std::uint16_t const* next(batch_start<Isa>&& start = {},
+                                         [[maybe_unused]] std::uint16_t* to = nullptr) {
     if (shift_ != 0) __builtin_memcpy(bits_, bits_ + batch<Isa>, sizeof(bits_) / 2);
     if constexpr (is_always_keyed) {
       refill_from_keys(to == nullptr || shift_ != 0 ? bits_ + batch<Isa> : to);
@@ -236,7 +235,7 @@ class random_batches {
   struct refill_call {
     random_batches& batches;
     template <class>
-    LOWP_KERNEL_FN void body() const {
+    LOWP_HOST_FN void body() const {
       if constexpr (!is_never_keyed)
         if (is_always_keyed || batches.source_.is_keyed)
           return batches.refill_from_keys(batches.bits_ + batch<Isa>);
@@ -249,17 +248,17 @@ class random_batches {
   struct make_keys_call {
     random_batches& batches;
     template <class>
-    LOWP_KERNEL_FN void body() const {
+    LOWP_HOST_FN void body() const {
       batch_start<Isa> start;
       random_batch<Isa>(batches.source_, batches.keys_, batches.first_key_, start,
                         batches.group_keys_);
     }
   };
-  LOWP_KERNEL_FN void refill(batch_start<Isa>& start) {
+  LOWP_HOST_FN void refill(batch_start<Isa>& start) {
     random_batch<Isa>(source_, keys_, index_, start, bits_ + batch<Isa>);
     index_ += batch<Isa>;
   }
-  LOWP_KERNEL_FN void refill_from_keys(std::uint16_t* to) {
+  LOWP_HOST_FN void refill_from_keys(std::uint16_t* to) {
     constexpr int group = static_cast<int>(detail::group_size), all = batch<Isa>;
     constexpr int count = all < group ? all : group;
     std::uint64_t const key = random_source::index_of_key(index_);

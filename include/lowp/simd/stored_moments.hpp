@@ -54,7 +54,7 @@ template <class T, access A, class R, class Order>
 struct stored_values<operand<T, A, R, Order>> {
   operand<T, A, R, Order> const& from;
 
-  LOWP_KERNEL_FN std::uint32_t code(std::size_t i) const {
+  LOWP_HOST_FN std::uint32_t code(std::size_t i) const {
     if constexpr (operand<T, A, R, Order>::is_packed)
       return packed<T const, Order>(std::span(from.data, from.stored_in(i + 1)), i + 1)[i].bits();
     else if constexpr (narrow<T>)
@@ -62,13 +62,13 @@ struct stored_values<operand<T, A, R, Order>> {
     else
       return lanes::bits(from.data[i]);
   }
-  LOWP_KERNEL_FN bool may_be_nonfinite(std::size_t first, std::size_t count) const {
+  LOWP_HOST_FN bool may_be_nonfinite(std::size_t first, std::size_t count) const {
     if constexpr (operand<T, A, R, Order>::is_packed)
       return true;
     else
       return has_nonfinite_code(from.data + first, count);
   }
-  LOWP_KERNEL_FN float operator()(std::size_t i) const {
+  LOWP_HOST_FN float operator()(std::size_t i) const {
     if constexpr (narrow<T>)
       return lanes::from_bits<float>(detail::decode<T::descriptor>(code(i)));
     else
@@ -81,17 +81,17 @@ struct stored_values<composite<std::index_sequence<K...>, Layout, Part...>> {
   operand_type const& from;
   typename Layout::template codec<std::uint32_t> codec;
 
-  LOWP_KERNEL_FN explicit stored_values(operand_type const& o)
+  LOWP_HOST_FN explicit stored_values(operand_type const& o)
       : from(o),
         codec(o.layout, std::get<Layout::rounded>(o.parts).rounding,
               std::get<Layout::rounded>(o.parts).policy, detail::nans::canonical) {}
-  LOWP_KERNEL_FN bool may_be_nonfinite(std::size_t first, std::size_t count) const {
+  LOWP_HOST_FN bool may_be_nonfinite(std::size_t first, std::size_t count) const {
     if constexpr (requires { codec.is_finite_with_code(); })
       if (codec.is_finite_with_code())
         return has_nonfinite_code(std::get<0>(from.parts).data + first, count);
     return true;
   }
-  LOWP_KERNEL_FN float operator()(std::size_t i) const {
+  LOWP_HOST_FN float operator()(std::size_t i) const {
     std::uint32_t const codes[] = {stored_values<Part>{std::get<K>(from.parts)}.code(i)...};
     return detail::written_value<float>(codec, codes);
   }
@@ -101,12 +101,12 @@ struct stored_values<blocked<T, Block, A, R, Order, Rule>> {
   using operand_type = blocked<T, Block, A, R, Order, Rule>;
   operand_type const& from;
 
-  LOWP_KERNEL_FN bool may_be_nonfinite(std::size_t first, std::size_t count) const {
+  LOWP_HOST_FN bool may_be_nonfinite(std::size_t first, std::size_t count) const {
     for (std::size_t i = first / Block; i * Block < first + count; ++i)
       if (!from.rule.stores_finite(from.scales[i])) return true;
     return false;
   }
-  LOWP_KERNEL_FN float operator()(std::size_t i) const {
+  LOWP_HOST_FN float operator()(std::size_t i) const {
     stored_values<typename operand_type::codes_type> const codes{from.codes};
     auto const scale = from.scales[i / Block];
     if constexpr (requires { from.rule.decode_code(codes.code(i), scale); })

@@ -35,7 +35,7 @@ inline bool is_streamed([[maybe_unused]] void const* to, [[maybe_unused]] std::s
 /// Copies a multiple of 16 bytes to a span for which `is_streamed` returned true. Wide stores take
 /// fewer places in the queue of stores that wait for memory.
 template <class Isa>
-LOWP_KERNEL_FN void stream(void* to, void const* from, std::size_t bytes) {
+LOWP_HOST_FN void stream(void* to, void const* from, std::size_t bytes) {
   if constexpr (requires { Isa::stream(to, from); }) {
     constexpr std::size_t width = sizeof(float) * Isa::lanes;
     if ((reinterpret_cast<std::uintptr_t>(to) | bytes) % width == 0) {
@@ -64,7 +64,7 @@ LOWP_KERNEL_FN void stream(void* to, void const* from, std::size_t bytes) {
 
 /// Prefetches `Bytes` bytes about 2 KB ahead, the best distance on every CPU tried.
 template <int Bytes>
-LOWP_KERNEL_FN void prefetch_ahead(void const* at) {
+LOWP_HOST_FN void prefetch_ahead(void const* at) {
   constexpr int line = 64, distance = 2048;
   auto const* ahead = static_cast<char const*>(at) + distance;
   LOWP_UNROLL
@@ -72,14 +72,14 @@ LOWP_KERNEL_FN void prefetch_ahead(void const* at) {
 }
 /// Prefetches bytes for later, by default into a cache that has room.
 template <int Locality = 2>
-LOWP_KERNEL_FN void fetch(void const* at, std::size_t bytes) {
+LOWP_HOST_FN void fetch(void const* at, std::size_t bytes) {
   constexpr std::size_t line = 64;
   for (std::size_t i = 0; i < bytes; i += line)
     __builtin_prefetch(static_cast<char const*>(at) + i, 0, Locality);
 }
 
 /// Makes streamed stores visible to other threads before later stores.
-LOWP_KERNEL_FN void finish_streaming() {
+LOWP_HOST_FN void finish_streaming() {
 #if defined(__SSE2__)
   __builtin_ia32_sfence();
 #endif

@@ -30,7 +30,7 @@ struct read_batch {
 
   using observed = decltype(result_at(0));
   template <class Sums>
-  LOWP_KERNEL_FN void add_to(Sums& sums) const {
+  LOWP_HOST_FN void add_to(Sums& sums) const {
     for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
       auto const first = result_at(k);
       sums.add(first, result_at(k + Isa::lanes));
@@ -67,7 +67,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   }
 
   template <class Isa>
-  LOWP_KERNEL_FN void body() const {
+  LOWP_HOST_FN void body() const {
     using function = decltype(make_function());
     constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
     loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<K>(operands), size,
@@ -76,7 +76,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
 
  private:
   template <class Isa, class Function, class... Accessor>
-  LOWP_KERNEL_FN void loop(Function const& function, Accessor&&... accessors) const {
+  LOWP_HOST_FN void loop(Function const& function, Accessor&&... accessors) const {
     using totals_type = typename totals_of<pack<float, typename Isa::registers>>::type;
     scratch_of<totals_type> scratch;  // apart, so that a write there cannot change the rest
     auto totals = made_in<totals_type>(scratch, report);
@@ -126,8 +126,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   }
 
   template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
-  LOWP_KERNEL_FN static void elements(Function const& function, int k, int left, Totals& totals,
-                                      Parameter& p, Accessor&... others) {
+  LOWP_HOST_FN static void elements(Function const& function, int k, int left, Totals& totals,
+                                    Parameter& p, Accessor&... others) {
     using registers = typename Isa::registers;
     using F = pack<float, registers>;
     F value[] = {p.load(k), others.load(k)...};
@@ -168,19 +168,19 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   }
 
   template <std::size_t... Moment>
-  LOWP_KERNEL_FN static void see_moments(std::index_sequence<Moment...>, auto& totals,
-                                         [[maybe_unused]] auto const* moments) {
+  LOWP_HOST_FN static void see_moments(std::index_sequence<Moment...>, auto& totals,
+                                       [[maybe_unused]] auto const* moments) {
     totals.see_moments(moments[Moment]...);
   }
 
   template <class Isa, class Totals, class F, std::size_t N, class... Accessor>
-  LOWP_KERNEL_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
-                                           Accessor&... accessors) {
+  LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
+                                         Accessor&... accessors) {
     (store_moment<Isa, static_cast<int>(K) - 2>(k, left, totals, value[K], accessors), ...);
   }
   template <class Isa, int Moment, class Totals, class F, class Accessor>
-  LOWP_KERNEL_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
-                                          Accessor& moment) {
+  LOWP_HOST_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
+                                        Accessor& moment) {
     if constexpr (Moment >= 0) {  // operand 0 is the parameter, operand 1 the gradient
       auto const before = moment.codes(k);
       auto const after = moment.template store<true>(k, exact).code;
@@ -195,7 +195,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
 
   /// Computes two packs at once, for less than twice the price of one.
   template <class Isa, bool IsOfWords, class Function, class... Accessor>
-  LOWP_KERNEL_FN static void pair(Function const& function, int k, Accessor&... accessors) {
+  LOWP_HOST_FN static void pair(Function const& function, int k, Accessor&... accessors) {
     using F = pack<float, typename Isa::registers>;
     F first[sizeof...(K)], second[sizeof...(K)];
     (accessors.template load_pair<IsOfWords>(k, first[K], second[K]), ...);
@@ -205,7 +205,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   }
 
   template <bool ReturnsCode, class F, class Parameter, class... Accessor>
-  LOWP_KERNEL_FN static auto store(int k, F const* value, Parameter& p, Accessor&... others) {
+  LOWP_HOST_FN static auto store(int k, F const* value, Parameter& p, Accessor&... others) {
     auto const first = p.template store<ReturnsCode>(k, *value);
     (others.template store<false>(k, *++value), ...);
     return first;
@@ -246,8 +246,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   template <class Totals>
   using scratch_of = typename scratch_for<Totals>::type;
   template <class Totals>
-  LOWP_KERNEL_FN static Totals made_in(scratch_of<Totals>& scratch,
-                                       [[maybe_unused]] Report* report) {
+  LOWP_HOST_FN static Totals made_in(scratch_of<Totals>& scratch, [[maybe_unused]] Report* report) {
     if constexpr (requires { typename Totals::scratch; })
       return Totals(scratch, *report);
     else

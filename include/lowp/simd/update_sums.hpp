@@ -28,24 +28,24 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     alignas(64) float applied[most], requested[most];
   };
 
-  LOWP_KERNEL_FN update_lanes(scratch& terms, update_report& report)
+  LOWP_HOST_FN update_lanes(scratch& terms, update_report& report)
       : terms_(terms), report_(report) {}
 
   /// Counts one pack and keeps its terms. `gradient` is for other reports.
-  LOWP_KERNEL_FN void add(F const& u, U const& before, U const& after, F const& old, F const& now,
-                          M const& overflowed, F const&) {
+  LOWP_HOST_FN void add(F const& u, U const& before, U const& after, F const& old, F const& now,
+                        M const& overflowed, F const&) {
     keep(this->count(u, before, after, old, now, overflowed));
   }
-  LOWP_KERNEL_FN void add_masked(M const& is_element, F const& u, U const& before, U const& after,
-                                 F const& old, F const& now, M const& overflowed, F const&) {
+  LOWP_HOST_FN void add_masked(M const& is_element, F const& u, U const& before, U const& after,
+                               F const& old, F const& now, M const& overflowed, F const&) {
     keep(this->count_masked(is_element, u, before, after, old, now, overflowed));
   }
   /// Sees moments before they are rounded: the bits that any of them has set.
-  LOWP_KERNEL_FN void see_moments(auto const&... moment) {
+  LOWP_HOST_FN void see_moments(auto const&... moment) {
     ((seen_ = seen_ | lanes::bits(moment)), ...);
   }
   /// Sums the terms after a batch that ends groups and blocks, at element number `end`.
-  LOWP_KERNEL_FN void end_batch(std::size_t end, bool is_last, auto const& operands) {
+  LOWP_HOST_FN void end_batch(std::size_t end, bool is_last, auto const& operands) {
     if (kept_ != most && !is_last) return;
     F const zero = lanes::broadcast<F>(0);
     while (kept_ % fold::sums != 0) keep({zero, zero});
@@ -61,20 +61,20 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     kept_ = 0;
     seen_ = lanes::broadcast<U>(0);
   }
-  LOWP_KERNEL_FN void finish(std::size_t count) {
+  LOWP_HOST_FN void finish(std::size_t count) {
     report_.add(this->counted(count));
     report_.add(sums_);
   }
 
   // A group: see sum_in_float.
-  LOWP_KERNEL_FN bool sum() {
+  LOWP_HOST_FN bool sum() {
     applied_ = sum_of(terms_.applied + group_);
     requested_ = sum_of(terms_.requested + group_);
     return lanes::magnitude(applied_) < lanes::binary32_infinity &&
            lanes::magnitude(requested_) < lanes::binary32_infinity;
   }
   template <class Fn>
-  LOWP_KERNEL_FN void change(Fn const& fn) {
+  LOWP_HOST_FN void change(Fn const& fn) {
     for (std::size_t i = group_; i < group_ + fold::sums; i += Isa::lanes) {
       detail::update_terms<F> terms{F::load(terms_.applied + i), F::load(terms_.requested + i)};
       fn(terms);
@@ -84,15 +84,15 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
   }
 
  private:
-  LOWP_KERNEL_FN void keep(detail::update_terms<F> const& terms) {
+  LOWP_HOST_FN void keep(detail::update_terms<F> const& terms) {
     terms.applied.store(terms_.applied + kept_);
     terms.requested.store(terms_.requested + kept_);
     kept_ += Isa::lanes;
   }
   /// Makes terms infinite whose elements have a moment that is not finite, as stored.
   template <class P, class G, class... Moment>
-  LOWP_KERNEL_FN void mark_moments(std::size_t end,
-                                   std::tuple<P, G, Moment...> const& operands) const {
+  LOWP_HOST_FN void mark_moments(std::size_t end,
+                                 std::tuple<P, G, Moment...> const& operands) const {
     std::size_t const first = (end - 1) / most * most;
     U const large = seen_ & lanes::bits(2.0f);  // also of infinity and NaN
     bool const are_small = !lanes::any(lanes::greater(large, lanes::broadcast<U>(0)));
@@ -103,7 +103,7 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     if constexpr (sizeof...(Moment) > 0) mark(std::get<2>(operands));
     if constexpr (sizeof...(Moment) > 1) mark(std::get<3>(operands));
   }
-  LOWP_KERNEL_FN static float sum_of(float const* terms) {
+  LOWP_HOST_FN static float sum_of(float const* terms) {
     F const sum =
         among_lanes<fold::sum, Isa::lanes / 2>(sum_of_packs<F, 1, fold::sums / Isa::lanes>(terms));
     return lane<float>::from_bits(lane<U>::at(lanes::bits(sum), 0));

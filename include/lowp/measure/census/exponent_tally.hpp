@@ -23,11 +23,11 @@ class exponent_tally {
   using scratch = U[windows][digits];
 
   /// Adds to counts[i] the number of magnitudes with exponent field i.
-  LOWP_KERNEL_FN exponent_tally(scratch& memory, std::uint64_t* counts)
+  LOWP_HOST_FN exponent_tally(scratch& memory, std::uint64_t* counts)
       : digits_(memory), counts_(counts) {}
 
   /// Counts the magnitudes of a group, which have this range.
-  LOWP_KERNEL_FN void add(std::uint32_t const* magnitudes, auto const& range) {
+  LOWP_HOST_FN void add(std::uint32_t const* magnitudes, auto const& range) {
     if (groups_ == 0) clear(range.largest());
     ++groups_;
     int const least = range.has_below(end_of(chosen_ - 1)) ? 0 : chosen_;
@@ -39,7 +39,7 @@ class exponent_tally {
       count();
   }
   /// Moves the counts of all groups to `counts`. Call it after the last group.
-  LOWP_KERNEL_FN void count() {
+  LOWP_HOST_FN void count() {
     if (groups_ == 0) return;
     for (int i = 0; i < windows; ++i) count(digits_[i], first(i));
     groups_ = 0;
@@ -50,15 +50,15 @@ class exponent_tally {
   static constexpr int most_groups = (1 << (digits - low_digits)) - 1;
 
   /// Returns the exponent field of the window's first bit, which may be below zero.
-  LOWP_KERNEL_FN int first(int window) const { return offset_ + (window - 1) * width; }
+  LOWP_HOST_FN int first(int window) const { return offset_ + (window - 1) * width; }
   /// Returns the least magnitude above a window.
-  LOWP_KERNEL_FN std::uint32_t end_of(int window) const {
+  LOWP_HOST_FN std::uint32_t end_of(int window) const {
     int const field = first(window + 1);
     return field < 1 ? 1 : static_cast<std::uint32_t>(field < fields ? field : fields) << 23;
   }
 
   /// Aligns a window with the largest number of the first group. Others are rarely much larger.
-  LOWP_KERNEL_FN void clear(U const& largest) {
+  LOWP_HOST_FN void clear(U const& largest) {
     constexpr int above = 6;
     std::uint32_t most = 0;
     for (int i = 0; i < Isa::lanes; ++i) most = lanes::max(most, lane<U>::at(largest, i));
@@ -69,7 +69,7 @@ class exponent_tally {
       for (U& digit : window) digit = lanes::broadcast<U>(0);
   }
 
-  LOWP_KERNEL_FN void add_to(U (&window)[digits], std::uint32_t const* magnitudes, int number) {
+  LOWP_HOST_FN void add_to(U (&window)[digits], std::uint32_t const* magnitudes, int number) {
     U digit[std::size_t{low_digits}];
     for (int i = 0; i < low_digits; ++i) digit[i] = window[i];
     U const from = lanes::broadcast<U>(static_cast<std::uint32_t>(first(number)) << 23);
@@ -84,7 +84,7 @@ class exponent_tally {
   }
   /// Adds 2^Digits packs to as many digits. Returns the carry.
   template <int Digits>
-  LOWP_KERNEL_FN static U carry_of(U* digit, std::uint32_t const* magnitudes, U const& from) {
+  LOWP_HOST_FN static U carry_of(U* digit, std::uint32_t const* magnitudes, U const& from) {
     U result;
     if constexpr (Digits == 0) {
       Isa::power_of_two(result, (U::load(magnitudes) - from) >> 23);
@@ -96,7 +96,7 @@ class exponent_tally {
     }
     return result;
   }
-  LOWP_KERNEL_FN void count(U const (&window)[digits], int first) {
+  LOWP_HOST_FN void count(U const (&window)[digits], int first) {
     U seen = window[0];
     for (U const& digit : window) seen = seen | digit;
     if (!lanes::any(lanes::mask_not(lanes::equal(seen, lanes::broadcast<U>(0))))) return;
@@ -107,7 +107,7 @@ class exponent_tally {
         counts_[field] += std::uint64_t{lanes::count(has_sign(window[i] << up))} << i;
     }
   }
-  LOWP_KERNEL_FN static auto has_sign(U const& a) {
+  LOWP_HOST_FN static auto has_sign(U const& a) {
     return lanes::greater(lanes::broadcast<U>(0), a);
   }
 

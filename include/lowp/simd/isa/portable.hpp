@@ -15,7 +15,7 @@ struct portable : vector_masks<portable> {
   static bool available() { return true; }
 
   template <class Kernel>
-  __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
+  LOWP_OPAQUE static void enter(Kernel const& kernel) {
     kernel.template body<portable>();
   }
 

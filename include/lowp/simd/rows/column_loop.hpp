@@ -39,7 +39,7 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
   std::size_t columns = width * all_rows + 1;  ///< the work of a block
 
   template <class Isa>
-  LOWP_KERNEL_FN void body() const {
+  LOWP_HOST_FN void body() const {
     using accessors = row_accessors<Isa, std::tuple<Score...>>;
     typename accessors::scratch scratch;
     accessors from(scores, 0, std::move(scratch));
@@ -52,8 +52,8 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
 
  private:
   template <class Isa, class From, std::size_t... K>
-  LOWP_KERNEL_FN void sum_block(From& from, std::size_t first, std::size_t count,
-                                std::index_sequence<K...> all) const {
+  LOWP_HOST_FN void sum_block(From& from, std::size_t first, std::size_t count,
+                              std::index_sequence<K...> all) const {
     using F = pack<float, typename Isa::registers>;
     using D = lanes::wide<F>;
     constexpr std::size_t size = Isa::lanes, packs = width / size;
@@ -78,14 +78,14 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
        ...);
   }
   template <class To>
-  LOWP_KERNEL_FN static void write(To const& to, std::size_t i, double sum) {
+  LOWP_HOST_FN static void write(To const& to, std::size_t i, double sum) {
     float& old = to.operand.data[i];
     if constexpr (To::operand_type::is_read) sum = lanes::add(lane<float>::widen(old), sum);
     old = lanes::canonical(lane<float>::narrowed(sum));
   }
   template <class From, class F, std::size_t Packs, std::size_t... K>
-  LOWP_KERNEL_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
-                              F (&each)[Packs][sizeof...(K)], std::index_sequence<K...> all) const {
+  LOWP_HOST_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
+                            F (&each)[Packs][sizeof...(K)], std::index_sequence<K...> all) const {
     typename Operation::template state<F> state;
     operation.start(state, row);
     from.start(row);
@@ -100,8 +100,8 @@ struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
     add_pack(from, state, 0, each[whole / size], all, std::index_sequence_for<Score...>{});
   }
   template <class From, class State, class F, std::size_t... K, std::size_t... J>
-  LOWP_KERNEL_FN void add_pack(From& from, State const& state, int k, F (&sum)[sizeof...(K)],
-                               std::index_sequence<K...>, std::index_sequence<J...>) const {
+  LOWP_HOST_FN void add_pack(From& from, State const& state, int k, F (&sum)[sizeof...(K)],
+                             std::index_sequence<K...>, std::index_sequence<J...>) const {
     F const score[] = {F(from.template get<J>().load(k))...};
     (operation.add_to(fold::number<static_cast<int>(K)>{}, sum[K], state, score[J]...), ...);
   }

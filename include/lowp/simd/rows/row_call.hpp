@@ -90,7 +90,7 @@ struct row_call {
   std::size_t all_rows = rows;  ///< of the matrix, if a thread has some of them
 
   template <class Isa>
-  LOWP_KERNEL_FN void body() const {
+  LOWP_HOST_FN void body() const {
     row_loop<Isa, row_call>(*this).over_rows();
   }
 };

@@ -26,9 +26,9 @@ class row_loop {
   using statistic_accessors = row_accessors<Isa, decltype(Call::statistics)>;
 
  public:
-  LOWP_KERNEL_FN explicit row_loop(Call const& rows) : call_(rows) {}
+  LOWP_HOST_FN explicit row_loop(Call const& rows) : call_(rows) {}
 
-  LOWP_KERNEL_FN void over_rows() const {
+  LOWP_HOST_FN void over_rows() const {
     std::tuple<Out> const out(call_.out);
     over_rows(out_accessors(out, streamed()), score_accessors(call_.scores),
               column_accessors(call_.per_column), statistic_accessors(call_.statistics));
@@ -49,14 +49,14 @@ class row_loop {
   static constexpr bool uses_scores = detail::uses_scores<Operation>;
 
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
-  LOWP_KERNEL_FN std::size_t streamed() const {
+  LOWP_HOST_FN std::size_t streamed() const {
     constexpr std::size_t alignment = 16;
     using T = typename Out::operand_type::type;
     return call_.out.stride * sizeof(T) % alignment == 0 ? call_.all_rows * columns_ : 0;
   }
 
   /// Returns what an accessor takes at once of a row's rest: whole packs, or less than one.
-  LOWP_KERNEL_FN static std::size_t stretch(std::size_t left) {
+  LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
     constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
     // So a stretch adds only first elements, or only others, and its values are kept side by side.
     static_assert(fold::sums % most == 0 && most_cached % most == 0);
@@ -67,17 +67,17 @@ class row_loop {
 
   /// Returns the number of short rows that go through each fold together. The end of a fold, a tree
   /// and a quotient, takes longer than its elements.
-  LOWP_KERNEL_FN std::size_t rows_at_once() const {
+  LOWP_HOST_FN std::size_t rows_at_once() const {
     std::size_t const fit = most_together / room();
     return fit == 0 ? 1 : fit < most_at_once ? fit : most_at_once;
   }
-  LOWP_KERNEL_FN std::size_t visible(std::size_t row) const {
+  LOWP_HOST_FN std::size_t visible(std::size_t row) const {
     return detail::visible_columns(operation_, row, columns_);
   }
   /// Returns the room for the values of a row, in elements.
-  LOWP_KERNEL_FN std::size_t room() const { return (columns_ + 15) / 16 * 16; }
+  LOWP_HOST_FN std::size_t room() const { return (columns_ + 15) / 16 * 16; }
 
-  LOWP_KERNEL_FN void over_rows(auto&& to, auto&& from, auto&& with, auto&& statistics) const {
+  LOWP_HOST_FN void over_rows(auto&& to, auto&& from, auto&& with, auto&& statistics) const {
     alignas(64) float cached[most_cached];
     std::size_t const at_once = rows_at_once(), end = first_row_ + rows_;
     for (std::size_t row = first_row_, count; row < end; row += count) {
@@ -96,8 +96,8 @@ class row_loop {
   }
 
   template <int K, class From, class State>
-  LOWP_KERNEL_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
-                                float* cached) const {
+  LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
+                              float* cached) const {
     // Computing with a row takes longer than the hardware looks ahead.
     std::size_t const fetched =
         row + 2 * count <= first_row_ + rows_ ? count * std::get<0>(call_.scores).stride : 0;
@@ -111,8 +111,8 @@ class row_loop {
 
   /// Returns true if the fold needs another turn.
   template <int K, class From, class State>
-  LOWP_KERNEL_FN bool fold_once(From& from, State& state, float* cached, std::size_t visible,
-                                std::size_t fetched) const {
+  LOWP_HOST_FN bool fold_once(From& from, State& state, float* cached, std::size_t visible,
+                              std::size_t fetched) const {
     folded<K> total(visible);
     std::size_t first = 0;
     if constexpr (!folded<K>::has_no_order)
@@ -133,9 +133,9 @@ class row_loop {
   /// Folds a row in strips: some packs of every 256 elements, whose sums stay in registers
   /// meanwhile. Returns the start of the row's rest.
   template <int K, class From, class State>
-  LOWP_KERNEL_FN std::size_t fold_strips(From& from, State const& state, float* cached,
-                                         std::size_t visible, std::size_t fetched,
-                                         folded<K>& total) const {
+  LOWP_HOST_FN std::size_t fold_strips(From& from, State const& state, float* cached,
+                                       std::size_t visible, std::size_t fetched,
+                                       folded<K>& total) const {
     // Named, because g++ 12 keeps an array of them in memory.
     constexpr std::size_t width = 4 * Isa::lanes;
     static_assert(fold::sums % width == 0);
@@ -161,8 +161,8 @@ class row_loop {
 
   /// Folds whole packs, or less than one.
   template <int K, bool IsFirst, class From, class State>
-  LOWP_KERNEL_FN void fold_stretch(From& from, State const& state, float* cached, std::size_t first,
-                                   std::size_t valid, folded<K>& total) const {
+  LOWP_HOST_FN void fold_stretch(From& from, State const& state, float* cached, std::size_t first,
+                                 std::size_t valid, folded<K>& total) const {
     float* const to = cached + first % most_cached;
     for (int k = 0; k < static_cast<int>(valid); k += Isa::lanes) {
       std::size_t const e = first + static_cast<std::size_t>(k);
@@ -182,18 +182,18 @@ class row_loop {
   /// Computes the term of a pack. In the last fold, it keeps the value at to + k. Values of a long
   /// row replace those of an earlier stretch.
   template <int K, class From, class State>
-  LOWP_KERNEL_FN auto term_at(From& from, State const& state, [[maybe_unused]] float* to,
-                              int k) const {
+  LOWP_HOST_FN auto term_at(From& from, State const& state, [[maybe_unused]] float* to,
+                            int k) const {
     auto const value = value_at<K>(from, state, k, each_score);
     if constexpr (K == last_fold && !uses_scores) value.store(to + k);
     return operation_.term(fold::number<K>{}, value);
   }
 
   template <class Statistics, class State, std::size_t... K>
-  LOWP_KERNEL_FN void write_statistics([[maybe_unused]] std::size_t row,
-                                       [[maybe_unused]] Statistics& statistics,
-                                       [[maybe_unused]] State const& state,
-                                       std::index_sequence<K...>) const {
+  LOWP_HOST_FN void write_statistics([[maybe_unused]] std::size_t row,
+                                     [[maybe_unused]] Statistics& statistics,
+                                     [[maybe_unused]] State const& state,
+                                     std::index_sequence<K...>) const {
     if constexpr (sizeof...(K) != 0) {
       statistics.start(row);
       statistics.begin(0, 1);
@@ -204,8 +204,8 @@ class row_loop {
     }
   }
 
-  LOWP_KERNEL_FN void write_row(auto& to, auto& from, auto& with, auto const& state,
-                                float const* cached, std::size_t visible) const {
+  LOWP_HOST_FN void write_row(auto& to, auto& from, auto& with, auto const& state,
+                              float const* cached, std::size_t visible) const {
     for (std::size_t first = 0, valid; first < columns_; first += valid) {
       valid = stretch(columns_ - first);
       if (uses_scores || columns_ > most_cached) from.begin(first, valid);
@@ -220,9 +220,9 @@ class row_loop {
   }
   /// @tparam IsPlain  true if the values are cached, and the whole stretch is visible
   template <bool IsPlain, class To, class From, class With, class State>
-  LOWP_KERNEL_FN void write_stretch(To& to, From& from, With& with, State const& state,
-                                    float const* cached, std::size_t visible, std::size_t first,
-                                    std::size_t valid) const {
+  LOWP_HOST_FN void write_stretch(To& to, From& from, With& with, State const& state,
+                                  float const* cached, std::size_t visible, std::size_t first,
+                                  std::size_t valid) const {
     auto& out = to.template get<0>();
     int const left = static_cast<int>(valid);
     int k = 0;
@@ -239,8 +239,8 @@ class row_loop {
   }
   /// Returns the results of the pack at `first` + k.
   template <bool IsPlain>
-  LOWP_KERNEL_FN F result_of(auto& from, auto& with, auto const& state, float const* cached,
-                             std::size_t visible, std::size_t first, int k) const {
+  LOWP_HOST_FN F result_of(auto& from, auto& with, auto const& state, float const* cached,
+                           std::size_t visible, std::size_t first, int k) const {
     if constexpr (uses_scores) {
       return result_of_scores(from, with, state, k, each_score);
     } else {
@@ -264,23 +264,22 @@ class row_loop {
   }
 
   template <std::size_t... K>
-  LOWP_KERNEL_FN F result_of_scores(auto& from, auto& with, auto const& state, int k,
-                                    std::index_sequence<K...>) const {
+  LOWP_HOST_FN F result_of_scores(auto& from, auto& with, auto const& state, int k,
+                                  std::index_sequence<K...>) const {
     return result_at(with, state, k, each_column, F(from.template get<K>().load(k))...);
   }
-  LOWP_KERNEL_FN static auto only_lane(int lane) {
+  LOWP_HOST_FN static auto only_lane(int lane) {
     return lanes::mask_and(first_lanes<registers>(lane + 1),
                            lanes::mask_not(first_lanes<registers>(lane)));
   }
   template <int K, class From, class State, std::size_t... J>
-  LOWP_KERNEL_FN auto value_at(From& from, State const& state, int k,
-                               std::index_sequence<J...>) const {
+  LOWP_HOST_FN auto value_at(From& from, State const& state, int k,
+                             std::index_sequence<J...>) const {
     return operation_.value(fold::number<K>{}, state, F(from.template get<J>().load(k))...);
   }
   template <class With, class State, std::size_t... J, class... Value>
-  LOWP_KERNEL_FN F result_at([[maybe_unused]] With& with, State const& state,
-                             [[maybe_unused]] int k, std::index_sequence<J...>,
-                             Value const&... value) const {
+  LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, [[maybe_unused]] int k,
+                           std::index_sequence<J...>, Value const&... value) const {
     return operation_.result(state, value..., F(with.template get<J>().load(k))...);
   }
 
