@@ -347,6 +347,12 @@ struct every_function {
     WRITES(p, lowp::gated_gelu_tanh(x, g, p));
     WRITES(p, lowp::gelu(x, p));
     WRITES(y, lowp::silu_backward(x, g, y));
+    WRITES(p, lowp::silu(x, p));
+    WRITES(y, lowp::gelu_backward(x, g, y));
+    WRITES(p, lowp::gated_gelu(x, g, p));
+    WRITES(p, lowp::gated_silu(x, g, p));
+    WRITES(z, lowp::gated_gelu_backward(x, g, g, y, z));
+    WRITES(z, lowp::gated_silu_backward(x, g, g, y, z));
     WRITES(z, lowp::gated_gelu_tanh_backward(x, g, g, y, z));
     WRITES(of_rows, lowp::rms_norm(x, weight, p, columns, eps, of_rows));
     WRITES(of_columns, lowp::rms_norm_backward(x, weight, g, of_rows, y, of_columns, columns));

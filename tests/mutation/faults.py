@@ -105,9 +105,9 @@ FAULTS = [
     # The loss scaler.
     ("train/loss_scaler.hpp", "if (lanes::is_finite(larger)) scale = larger;", "scale = larger;", "train/loss_scaler"),
     ("train/loss_scaler.hpp", "report.nonfinite == 0 || found_nonfinite()", "report.nonfinite == 0", "train/loss_scaler"),
-    ("train/loss_scaler.hpp", "scale = lanes::from_bits<float>(std::max(lanes::magnitude(times(backoff_factor)), least));\n      growth_tracker = 0;", "scale = lanes::from_bits<float>(std::max(lanes::magnitude(times(backoff_factor)), least));", "train/loss_scaler"),
-    ("train/loss_scaler.hpp", "std::min(lanes::magnitude(scale), lanes::magnitude(minimum))", "0u", "train/loss_scaler"),
-    ("train/loss_scaler.hpp", "std::min(lanes::magnitude(scale), lanes::magnitude(minimum))", "lanes::magnitude(minimum)", "train/loss_scaler"),
+    ("train/loss_scaler.hpp", "scale = lanes::from_bits<float>(lower < least ? least : lower);\n      growth_tracker = 0;", "scale = lanes::from_bits<float>(lower < least ? least : lower);", "train/loss_scaler"),
+    ("train/loss_scaler.hpp", "std::uint32_t least = lanes::magnitude(minimum), lower", "std::uint32_t least = 0, lower", "train/loss_scaler"),
+    ("train/loss_scaler.hpp", "if (lower < least) least = lower;", "", "train/loss_scaler"),
     ("train/loss_scaler.hpp", "growth_interval == 0", "false", "train/loss_scaler"),
     ("train/gradients.hpp", "executor.refuse_if(check_inverse(scaler));", "", "train/gradient_list"),
     ("train/loss_scaler.hpp", "++skipped;", "", "train/loss_scaler"),
