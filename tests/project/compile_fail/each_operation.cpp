@@ -46,7 +46,8 @@
 // expect-each: 2.*names::labels.*not_a_range_of_int64_or_int32
 // expect-each: 6.*names::optimizer.*not_the_optimizer_adafactor
 // expect-each: 4.*names::reciprocal_rms.*not_a_range_of_floats
-// expect-each: 7.*names::dweight.*not_a_writable_range_of_floats
+// expect-each: 7.*names::dweight.*neither_a_writable_range_of_floats_nor_added_to
+// expect-each: 2.*names::dbias.*neither_a_writable_range_of_floats_nor_added_to
 #include <lowp/lowp.hpp>
 #include <lowp/nn.hpp>
 
