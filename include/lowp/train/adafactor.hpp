@@ -18,7 +18,7 @@ LOWP_EXACT_BEGIN
 LOWP_OPAQUE sgd step_along(auto const& a, double norm_p, double norm_u, std::size_t elements,
                            std::uint64_t step) {
   double const root = std::sqrt(static_cast<double>(elements));
-  auto const larger = [](double x, double y) { return x < y ? y : x; };
+  auto const larger = [](double one, double other) { return one < other ? other : one; };
   double const most = 1 / std::sqrt(static_cast<double>(step)), rho = most < a.lr ? most : a.lr;
   double const rate = rho * larger(a.eps2, norm_p / root) / larger(1.0, norm_u / root / a.d);
   return {.lr = rate, .weight_decay = is_zero(rate) ? 0 : a.lr * a.weight_decay / rate};
