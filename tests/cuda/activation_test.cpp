@@ -20,32 +20,20 @@ std::uint32_t code_of(T x) {
   return x.bits();
 }
 
-// The operations of one activation, on this thread and as a GPU's.
-struct gelu_tanh {
-  static constexpr auto const& plain = lowp::gelu_tanh;
-  static constexpr auto const& gated = lowp::gated_gelu_tanh;
-  template <class E>
-  using plain_operation = lowp::detail::gelu_tanh_operation<E>;
-  template <class E>
-  using gated_operation = lowp::detail::gated_gelu_tanh_operation<E>;
-};
-struct gelu {
-  static constexpr auto const& plain = lowp::gelu;
-  static constexpr auto const& gated = lowp::gated_gelu;
-  template <class E>
-  using plain_operation = lowp::detail::gelu_operation<E>;
-  template <class E>
-  using gated_operation = lowp::detail::gated_gelu_operation<E>;
-};
-// Its derivative is the second operation here.
-struct silu {
-  static constexpr auto const& plain = lowp::silu;
-  static constexpr auto const& gated = lowp::silu_backward;
-  template <class E>
-  using plain_operation = lowp::detail::silu_operation<E>;
-  template <class E>
-  using gated_operation = lowp::detail::silu_backward_operation<E>;
-};
+// Two operations of an activation, of one range and of two, on this thread and as a GPU's.
+#define ACTIVATION(name, of_two)                                 \
+  struct name {                                                  \
+    static constexpr auto const& plain = lowp::name;             \
+    static constexpr auto const& gated = lowp::of_two;           \
+    template <class E>                                           \
+    using plain_operation = lowp::detail::name##_operation<E>;   \
+    template <class E>                                           \
+    using gated_operation = lowp::detail::of_two##_operation<E>; \
+  };
+ACTIVATION(gelu_tanh, gated_gelu_tanh)
+ACTIVATION(gelu, gated_gelu)
+ACTIVATION(silu, silu_backward)
+#undef ACTIVATION
 
 template <class Activation, lowp::element In, lowp::element Out>
 void expect_bits_of_host() {

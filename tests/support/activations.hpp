@@ -15,8 +15,8 @@
 
 namespace lowp_test {
 
-// The value and the derivative, and the bounds that nn/activation_functions.hpp promises of them:
-// of the value, of that beside a derivative, and of the derivative.
+// The value, the derivative, and the bounds that nn/activation_functions.hpp promises: of the value
+// alone, of the value beside a derivative, of the derivative.
 template <class Real>
 struct exact_activation {
   Real value, slope, value_bound, gate_bound, slope_bound;

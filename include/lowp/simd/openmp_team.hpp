@@ -19,8 +19,8 @@ struct openmp_team : throwing {
   /// Elements of a shard: a multiple of the 8 that share random bits, and of kernel batches of at
   /// most 256. A shard takes a few microseconds, and its streams fit a core's cache.
   static constexpr std::size_t shard = blocks_on_this_thread::block;
-  /// The least bytes of all ranges for which a team starts. One thread takes 5 to 10 microseconds
-  /// for them, a team of two no less: it waits for its start and its end (bench: streams in L2).
+  /// The least bytes of all ranges for which a team starts. For less, one thread is done before
+  /// the others have started and met.
   static constexpr std::size_t least_bytes = std::size_t{1} << 18;
   /// Threads meet after this many shards, so that the shards' reports take little memory.
   static constexpr std::size_t most_shards = 1 << 12;
@@ -73,7 +73,7 @@ struct openmp_team : throwing {
     auto const take = [&](std::size_t i) {
       fn(i * in_shard, std::min(in_shard, count - i * in_shard));
     };
-    if (shards < 2 || bytes < least_bytes) {  // OpenMP's own `if` takes a third of a microsecond
+    if (shards < 2 || bytes < least_bytes) {  // OpenMP's own `if` still starts a team of one
       for (std::size_t i = 0; i < shards; ++i) take(i);
       return;
     }
