@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles lowp_torch's libraries when pip installs it: all kinds, or those that the patterns
+"""Compiles lowp_torch's libraries when pip installs it: the common kinds, or those that the patterns
 of LOWP_TORCH_KINDS match. PyTorch is not needed for that."""
 
 import fnmatch
 import os
+import shutil
 import sys
 import tempfile
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
+from setuptools.command.build_py import build_py
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-import lowp_torch_build  # noqa: E402
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(here, "lowp_torch"))
+import build  # noqa: E402
 
-KINDS = {"_".join(kind): kind for kind in lowp_torch_build.KINDS}
-patterns = (os.environ.get("LOWP_TORCH_KINDS") or "*").split()
+KINDS = {"_".join(kind): kind for kind in build.KINDS}
+common = " ".join("_".join(kind) for kind in build.COMMON)
+patterns = (os.environ.get("LOWP_TORCH_KINDS") or common).split()
 unknown = [pattern for pattern in patterns if not fnmatch.filter(KINDS, pattern)]
 chosen = [name for name in KINDS if any(fnmatch.fnmatch(name, pattern) for pattern in patterns)]
 if unknown or not chosen:
@@ -28,10 +32,20 @@ class BuildKinds(build_ext):
 
     def build_extension(self, ext):
         kind = KINDS[ext.name.rpartition(".")[2]]
-        lowp_torch_build.build(kind, os.path.abspath(self.get_ext_fullpath(ext.name)))
+        print("compiling", "_".join(kind), flush=True)
+        build.build(kind, os.path.abspath(self.get_ext_fullpath(ext.name)))
+
+
+class BuildHeaders(build_py):
+    """Installs lowp's headers too: a kind that is not compiled now, or for a GPU, is when it is used."""
+
+    def run(self):
+        super().run()
+        headers = os.path.join(self.build_lib, "lowp_torch", "include")
+        shutil.copytree(os.path.join(here, "..", "..", "include"), headers, dirs_exist_ok=True)
 
 
 with tempfile.TemporaryDirectory() as scratch:  # the folder of the sources stays as it is
-    setup(ext_modules=[Extension(f"lowp_torch_kernels.{name}", ["lowp_torch.cpp"]) for name in chosen],
-          cmdclass={"build_ext": BuildKinds},
+    setup(ext_modules=[Extension(f"lowp_torch.kernels.{name}", ["lowp_torch/step.cpp"]) for name in chosen],
+          cmdclass={"build_ext": BuildKinds, "build_py": BuildHeaders},
           options={"build": {"build_base": scratch}, "egg_info": {"egg_base": scratch}})

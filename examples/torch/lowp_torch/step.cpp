@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps for lowp_torch.py, over the memory of PyTorch's tensors. It needs no header of PyTorch. A
-// library serves one kind of parameters; lowp_torch_build.py has the command:
+// Steps for optimizer.py, over the memory of PyTorch's tensors. It needs no header of PyTorch. A
+// library serves one kind of parameters; build.py has the command:
 //
 //     LOWP_TORCH_OPTIMIZER  adamw, lion or direction
 //     LOWP_TORCH_ELEMENT    float32, bfloat16 or float16
@@ -39,7 +39,7 @@ using rounding = lowp::LOWP_TORCH_ROUNDING;
 /// Elements that share a fingerprint. Codes that share a scale lie in one block.
 constexpr std::size_t block = 256;
 
-// These structs stand in lowp_torch.py too.
+// These structs stand in optimizer.py too.
 struct report {
   std::uint64_t count, stalled, overflowed, nonfinite;
   double applied, requested;

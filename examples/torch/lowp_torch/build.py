@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles lowp_torch.cpp: a library for each kind of parameters. lowp_torch.py compiles a kind when
-a step first needs it, setup.py all of them."""
+"""Compiles step.cpp: a library for each kind of parameters. optimizer.py compiles a kind when a step
+first needs it, setup.py all of them. It needs no PyTorch."""
 
 import functools
 import hashlib
@@ -13,7 +13,9 @@ import subprocess
 import tempfile
 
 _here = pathlib.Path(__file__).resolve().parent
-_include = _here.parents[1] / "include"
+_include = _here / "include"  # of pip, or of the clone
+if not _include.is_dir():
+    _include = _here.parents[2] / "include"
 _settings = ("OPTIMIZER", "ELEMENT", "STORAGE", "MOMENT", "ROUNDING")
 _in_cpp = {"nearest": "nearest_even"}
 
@@ -37,6 +39,23 @@ KINDS = [(optimizer, element, storage, moment, rounding)
          if rounding == "nearest" or not is_exact(element, moment)]
 
 
+# Those that pip compiles. Another one is compiled when a step first needs it.
+COMMON = [tuple(kind.split("_", 4)) for kind in (
+    "adamw_float32_plain_float32_nearest adamw_float32_plain_bfloat16_stochastic "
+    "adamw_float32_plain_bfloat16_stochastic_fast adamw_bfloat16_plain_float32_nearest "
+    "adamw_bfloat16_plain_float32_stochastic adamw_bfloat16_plain_float32_stochastic_fast "
+    "adamw_bfloat16_plain_bfloat16_nearest adamw_bfloat16_plain_bfloat16_stochastic "
+    "adamw_bfloat16_plain_bfloat16_stochastic_fast adamw_bfloat16_plain_uint8_stochastic "
+    "adamw_bfloat16_plain_companded_stochastic adamw_bfloat16_kahan_float32_nearest "
+    "adamw_bfloat16_kahan_bfloat16_nearest adamw_bfloat16_kahan_bfloat16_stochastic "
+    "adamw_bfloat16_master_float32_nearest adamw_bfloat16_master_bfloat16_nearest "
+    "adamw_bfloat16_master_bfloat16_stochastic adamw_bfloat16_corrected8_companded_stochastic "
+    "adamw_bfloat16_corrected16_float32_nearest adamw_bfloat16_corrected16_bfloat16_nearest "
+    "adamw_bfloat16_corrected16_bfloat16_stochastic lion_bfloat16_plain_bfloat16_stochastic "
+    "lion_bfloat16_plain_uint8_stochastic direction_bfloat16_plain_none_stochastic").split()]
+assert set(COMMON) <= set(KINDS)
+
+
 def build(kind, target, capability=None):
     """Compiles the library of a kind, by nvcc if a GPU's compute capability is given, as "90". It
     appears whole or not at all, so that several processes may do this at once."""
@@ -53,7 +72,7 @@ def build(kind, target, capability=None):
     with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as scratch:
         made = os.path.join(scratch, "library.so")
         command = [*shlex.split(compiler), "-std=c++20", "-O2", "-shared", *flags, f"-I{_include}",
-                   str(_here / "lowp_torch.cpp"), "-o", made]
+                   str(_here / "step.cpp"), "-o", made]
         command += [f"-DLOWP_TORCH_{name}={_in_cpp.get(value, value)}"
                     for name, value in zip(_settings, kind)]
         try:
@@ -71,7 +90,7 @@ def _cache():
     """The folder of this version's libraries."""
     compilers = [os.environ.get(name, "") for name in ("CXX", "CUDACXX", "NVCC_APPEND_FLAGS")]
     version = hashlib.sha256(repr(compilers).encode())
-    for path in sorted(_include.rglob("*.*h*")) + [_here / "lowp_torch.cpp", pathlib.Path(__file__)]:
+    for path in sorted(_include.rglob("*.*h*")) + [_here / "step.cpp", pathlib.Path(__file__)]:
         version.update(path.read_bytes())
     root = os.environ.get("TORCH_EXTENSIONS_DIR") or os.path.expanduser("~/.cache/torch_extensions")
     return os.path.join(root, "lowp_torch", version.hexdigest()[:16])

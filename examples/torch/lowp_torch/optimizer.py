@@ -14,6 +14,8 @@ import warnings
 
 import torch
 
+from lowp_torch import build
+
 _here = os.path.dirname(os.path.realpath(__file__))
 _NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
 _STORAGES = {  # name: dtypes of the parameter, dtype of the tensor beside it
@@ -68,7 +70,7 @@ class Report:
         return Report(*(a + b for a, b in zip(dataclasses.astuple(self), dataclasses.astuple(other))))
 
 
-# The structs of lowp_torch.cpp.
+# The structs of step.cpp.
 class _Report(ctypes.Structure):
     _fields_ = [(name, ctypes.c_uint64) for name in ("count", "stalled", "overflowed", "nonfinite")]
     _fields_ += [(name, ctypes.c_double) for name in ("applied", "requested")]
@@ -90,20 +92,11 @@ class _Settings(ctypes.Structure):
 
 @functools.cache
 def _library(*kind, capability=None):
-    """Returns the library of a kind, of the processor or of a GPU with this compute capability."""
-    folder, name = os.path.join(_here, "lowp_torch_kernels"), "_".join(kind)
-    if capability:
-        import lowp_torch_build
-        path = lowp_torch_build.built(kind, capability)
-    elif os.path.isdir(folder):
-        paths = glob.glob(os.path.join(folder, name + ".*so"))
-        if not paths:
-            raise RuntimeError(f"lowp_torch was installed without {name}: see LOWP_TORCH_KINDS")
-        path = paths[0]
-    else:
-        import lowp_torch_build
-        path = lowp_torch_build.built(kind)
-    library = ctypes.CDLL(path)
+    """Returns the library of a kind, of the processor or of a GPU with this compute capability. It is
+    compiled now if pip has not done it."""
+    installed = os.path.join(_here, "kernels", "_".join(kind) + ".*so")
+    paths = [] if capability else glob.glob(installed)
+    library = ctypes.CDLL(paths[0] if paths else build.built(kind, capability))
     library.lowp_torch_step.restype = ctypes.c_bool
     if capability:
         library.lowp_torch_report_size.restype = ctypes.c_size_t
