@@ -178,7 +178,7 @@ FAULTS = [
     ("nn/softmax.hpp", "lanes::select(is_zero, sum, lanes::div(lanes::broadcast<F>(1), sum))", "lanes::div(lanes::broadcast<F>(1), sum)", "nn/softmax"),
     ("nn/normalization.hpp", "lanes::sub(value, s.rest)", "value", "nn/normalization"),
     ("nn/normalization.hpp", "lanes::mul(s.factor, s.scale)", "s.factor", "nn/normalization"),
-    ("nn/rows.hpp", "distance + b.columns * b.element_size <= period", "distance <= period", "nn/softmax"),
+    ("nn/row_extent.hpp", "distance + b.columns * b.element_size <= period", "distance <= period", "nn/softmax"),
     ("nn/rows.hpp", "check.no_overlap(a->all(), b.all())", "check.no_overlap(*a, b)", "nn/softmax"),
     ("nn/normalization.hpp", "s.number == turn::coarse", "false", "nn/normalization"),
     ("nn/normalization.hpp", "s.number == turn::first && may_vanish", "s.number == turn::first", "nn/normalization"),

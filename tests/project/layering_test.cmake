@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Includes point down: a header includes its own room, without cycles, and the rooms that the map in
-# include/lowp/README.md names for it. A door is a list of includes.
+# include/lowp/README.md names for it. A door is a list of includes. Headers are short, and doors are few.
 cmake_minimum_required(VERSION 3.25)
 
 # From the bottom up. A header directly in lowp/ is a door, and so is cuda/*.cuh to users.
@@ -25,6 +25,7 @@ list(APPEND rooms doors)
 # Doors that have more than a list: the names of operations, those for teams, a type for device memory.
 set(doors_with_code lowp.hpp openmp.hpp nccl.hpp)
 set(most_doors 24)
+set(lines_too_many 300)
 
 # Headers of the outside world, and the headers that may include them.
 set(outside
@@ -55,6 +56,12 @@ function(check out dir)
     room_of(room ${header})
     if(NOT room IN_LIST rooms)
       list(APPEND errors "${header} is in no room of the map")
+    endif()
+    file(READ ${dir}/${header} text)
+    string(REGEX REPLACE "[^\n]" "" ends "${text}")
+    string(LENGTH "${ends}" lines)
+    if(NOT lines LESS lines_too_many)
+      list(APPEND errors "${header} has ${lines} lines, not less than ${lines_too_many}")
     endif()
     if(NOT header MATCHES "/" AND NOT header IN_LIST doors_with_code)
       file(STRINGS ${dir}/${header} code REGEX "^[^/#]")
@@ -145,6 +152,9 @@ expect_complaint("^base/a.hpp includes base/c.hpp, which does not exist" base/a.
                  "#include <lowp/base/c.hpp>")
 expect_complaint("^base/a.hpp may not include <iostream>" base/a.hpp "#include <iostream>")
 expect_complaint("^b.hpp is a door, and has code: int x" b.hpp "int x;")
+string(REPEAT "\n" 298 lines)  # two more follow
+expect_complaint("^base/a.hpp has 300 lines" base/a.hpp "\n${lines}")
+expect_complaint("^$" base/a.hpp "${lines}")
 expect_complaint("^base/a.hpp: write <lowp/" base/a.hpp "#include \"b.hpp\"")
 
 check(errors ${ROOT}/include/lowp)
