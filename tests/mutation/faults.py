@@ -67,7 +67,7 @@ FAULTS = [
     ("format/decimal.hpp", "if (code > infinity) code = infinity;", "", "format/charconv"),
     # Packs: tails, masks, staging, exponentials.
     ("simd/accessor.hpp", "if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));", "", "bits"),
-    ("simd/accessor.hpp", "valid % Isa::lanes != 0", "false", "bits"),
+    ("simd/accessor.hpp", "} else if (valid % Isa::lanes != 0) {", "} else if (false) {", "bits"),
     ("simd/accessor.hpp", "!is_ieee_ || !Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "!Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "ops/cast"),
     ("simd/transform.hpp", "rest < step ? rest : rest < stretch ? rest - rest % step : stretch", "step", "bits"),
     ("simd/pairs.hpp", "lanes::any(Isa::unordered(first, second))", "false", "ops/cast"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails if a fault has lost its place: a header no longer has the text that it replaces.
+"""Fails if a fault has lost its place: a header no longer has the text that it replaces, or has it twice.
 
     python3 tests/mutation/texts.py"""
 
@@ -16,7 +16,10 @@ for room, headers in (("mutation", "lowp"), ("cuda", "lowp/cuda")):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     for header, text, *_ in module.FAULTS:
-        if header and text not in (TESTS.parent / "include" / headers / header).read_text():
-            print(f"tests/{room}/faults.py: {header} has not: {text}")
+        if not header:
+            continue
+        times = (TESTS.parent / "include" / headers / header).read_text().count(text)
+        if times != 1:
+            print(f"tests/{room}/faults.py: {header} has {times} times: {text}")
             lost += 1
 sys.exit(1 if lost else 0)
