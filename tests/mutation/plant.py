@@ -94,7 +94,7 @@ def plant(include, faults):
     for header, texts in places.items():
         path = include / "lowp" / header
         source = path.read_text()
-        for text, others in texts.items():
+        for text, others in sorted(texts.items(), key=lambda each: -len(each[0])):  # around shorter ones
             if source.count(text) != 1:
                 sys.exit(f"{header}: two faults overlap in: {text}")
             source = source.replace(text, planted(text, others))
@@ -339,4 +339,5 @@ def main():
     sys.exit(1 if plant_all(bench, "".join(sys.argv[2:3])) else 0)
 
 
-main()
+if __name__ == "__main__":
+    main()
