@@ -74,6 +74,8 @@ __attribute__((constructor(101))) static void choose() {
 
 def planted(text, others):
     """Returns code that is TEXT, or that of the active fault among OTHERS, pairs of number and text."""
+    if text.startswith("if (") and text.endswith(")"):  # a condition
+        return f"if {planted(text[3:], [(number, other[3:]) for number, other in others])}"
     code = text
     for number, other in others:
         if text.rstrip().endswith(";"):

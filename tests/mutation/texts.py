@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Fails if a fault has lost its place: a header no longer has the text that it replaces, or has it twice.
+"""Fails if a fault has lost its place: a header no longer has the text that it replaces, or has it twice,
+or does not parse with it.
 
     python3 tests/mutation/texts.py"""
 
 import importlib.util
+import os
 import pathlib
 import shutil
+import subprocess
 import sys
 import tempfile
 
@@ -19,6 +22,9 @@ from faults import FAULTS  # noqa: E402
 with tempfile.TemporaryDirectory() as folder:
     shutil.copytree(TESTS.parent / "include", folder, dirs_exist_ok=True)
     plant.plant(pathlib.Path(folder), enumerate(FAULTS))
+    source = f"{plant.SWITCH.replace('#pragma once', '')}\n#include <lowp/lowp.hpp>\n"
+    subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-fsyntax-only", "-I", folder, "-x", "c++", "-"],
+                   input=source, text=True, check=True)
 
 spec = importlib.util.spec_from_file_location("cuda_faults", TESTS / "cuda/faults.py")
 on_device = importlib.util.module_from_spec(spec)
