@@ -1,22 +1,288 @@
 // SPDX-License-Identifier: Apache-2.0
+// A whole model: a transformer of one block learns a small language. Each call of a training loop
+// has its place. Weights, gradients, moments and average are bfloat16, activations are float.
+#include <lowp/checkpoint.hpp>
 #include <lowp/lowp.hpp>
+#include <lowp/watch.hpp>
 
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <filesystem>
+#include <random>
+#include <string>
 #include <vector>
 
-struct layer {
-  std::vector<lowp::bfloat16> w, g, m = std::vector<lowp::bfloat16>(w.size()), v = m;
+using lowp::bfloat16;
+using floats = std::vector<float>;
+
+constexpr std::size_t characters = 28, width = 32, hidden = 4 * width;
+constexpr std::size_t context = 32, sequences = 8, tokens = sequences * context;
+constexpr std::uint64_t warm_up = 40, steps = 400;
+constexpr float score_scale = 0.1767767f;  // 1 / sqrt(width)
+
+// The library has no products. These are Eigen's: of matrices, or of as many pairs of them.
+enum class form { ab, abt, atb };  // t: transposed
+floats product(form how, floats const& a, std::size_t a_columns, floats const& b,
+               std::size_t b_columns, std::size_t pairs = 1) {
+  using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  floats all;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    auto const part = [&](floats const& x, std::size_t columns) {
+      return Eigen::Map<matrix const>(x.data() + x.size() / pairs * i,
+                                      Eigen::Index(x.size() / pairs / columns),
+                                      Eigen::Index(columns));
+    };
+    auto const left = part(a, a_columns), right = part(b, b_columns);
+    matrix const c = how == form::ab    ? matrix(left * right)
+                     : how == form::abt ? matrix(left * right.transpose())
+                                        : matrix(left.transpose() * right);
+    all.insert(all.end(), c.data(), c.data() + c.size());
+  }
+  return all;
+}
+
+struct batch {
+  std::vector<int> in, next;  // characters, and those that follow them
+};
+
+// Makes sentences as "the small fox likes an owl. " from a number: a restart needs no more of them.
+batch sentences(std::uint64_t number) {
+  std::mt19937 random(static_cast<unsigned>(number));
+  auto const one = [&](std::vector<char const*> words) { return words[random() % words.size()]; };
+  batch all;
+  for (std::size_t i = 0; i < sequences; ++i) {
+    std::string line;
+    while (line.size() <= 2 * context) {
+      for (char const* end : {" sees ", ". "})
+        line += std::string(one({"the ", "one "})) + one({"red ", "small ", "old "}) +
+                one({"fox", "owl", "badger"}) + (*end == '.' ? end : one({end, " likes "}));
+    }
+    auto const id = [&](char c) { return c == ' ' ? 26 : c == '.' ? 27 : c - 'a'; };
+    std::size_t const start = random() % context;
+    for (std::size_t j = start; j < start + context; ++j)
+      all.in.push_back(id(line[j])), all.next.push_back(id(line[j + 1]));
+  }
+  return all;
+}
+
+struct parameter {
+  std::string name;
+  std::size_t rows, columns;
+  std::vector<bfloat16> w = std::vector<bfloat16>(rows * columns), g = w, m = w, v = w, average = w;
+};
+using kept = std::vector<bfloat16> parameter::*;  // which of them: the weights or their average
+
+// Products and norms compute with float copies, which live as long as the call.
+floats copy_of(std::vector<bfloat16> const& x) {
+  floats copy(x.size());
+  lowp::cast(x, copy);
+  return copy;
+}
+floats linear(floats const& x, parameter const& p, kept w) {
+  return product(form::abt, x, p.columns, copy_of(p.*w), p.columns);
+}
+floats linear_backward(floats const& x, parameter& p, floats const& dy) {
+  lowp::cast(product(form::atb, dy, p.rows, x, p.columns), p.g);  // rounded once: sums are float
+  return product(form::ab, dy, p.rows, copy_of(p.w), p.columns);
+}
+
+struct norm {
+  parameter weight;
+  floats x{}, reciprocal_rms = floats(tokens);  // for the derivative
+
+  floats forward(floats const& in, kept w) {
+    floats y(in.size());
+    lowp::rms_norm(x = in, copy_of(weight.*w), y, width, 1e-5f, reciprocal_rms);
+    return y;
+  }
+  floats backward(floats const& dy) {
+    floats dx(x.size()), dweight(width);
+    lowp::rms_norm_backward(x, copy_of(weight.w), dy, reciprocal_rms, dx, dweight, width);
+    lowp::cast(dweight, weight.g);
+    return dx;
+  }
+};
+
+struct model {
+  parameter token{"token", characters, width}, position{"position", context, width};
+  norm norm1{{"norm1", 1, width}}, norm2{{"norm2", 1, width}}, norm3{{"norm3", 1, width}};
+  parameter query{"query", width, width}, key{"key", width, width}, value{"value", width, width};
+  parameter out{"out", width, width}, up{"up", hidden, width}, down{"down", width, hidden};
+  parameter head{"head", characters, width};
+  std::vector<parameter*> parameters{&token, &position,     &query,        &key,
+                                     &value, &out,          &up,           &down,
+                                     &head,  &norm1.weight, &norm2.weight, &norm3.weight};
+
+  // Lists own nothing: they refer to the vectors above. Norms have their own, without decay.
+  std::vector<lowp::adamw_tensor<bfloat16>> matrices, norms;
+  std::vector<lowp::sgd_tensor<bfloat16>> averages;
+  std::vector<lowp::named<bfloat16>> gradients;
+
+  std::uint64_t step = 0, seed = 42;
+  lowp::loss_scaler scaler;
+  lowp::update_report moved, moved_average;  // of all steps
+  lowp::stall_watch stalls;
+  lowp::overflow_watch<> watch;
+  std::size_t attention = watch.add("attention", "Attention"), mlp = watch.add("mlp", "MLP");
+
+  floats x0, n1, q, k, v, p, mixed, x1, n2, h, active, x2, n3, dlogits;  // kept for backward
+
+  model() {
+    std::mt19937 random(1);
+    for (parameter* each : parameters) {
+      bool const is_norm = each->rows == 1;
+      float const largest = 1.7f / std::sqrt(float(each->columns));
+      for (bfloat16& w : each->w) w = is_norm ? 1 : largest * (float(random() % 2001) / 1000 - 1);
+      each->average = each->w;
+      (is_norm ? norms : matrices).push_back({each->w, each->g, each->m, each->v, each->name});
+      averages.push_back({each->average, each->w, each->name});
+      gradients.push_back({each->name, each->g});
+      stalls.add(each->name, each->w);
+    }
+  }
+  model(model const&) = delete;  // its lists would refer to the first one
+
+  // Returns the mean loss. `dlogits` becomes its derivative, times the loss scale.
+  double forward(batch const& text, kept w) {
+    x0.resize(tokens * width);
+    for (std::size_t i = 0; i < tokens * width; ++i)
+      x0[i] = float((token.*w)[std::size_t(text.in[i / width]) * width + i % width]) +
+              float((position.*w)[i % (context * width)]);
+
+    n1 = norm1.forward(x0, w);
+    q = linear(n1, query, w), k = linear(n1, key, w), v = linear(n1, value, w);
+    p = product(form::abt, q, width, k, width, sequences);
+    lowp::scale_mask_softmax(p, lowp::causal_mask{context}, p, context, score_scale);
+    mixed = product(form::ab, p, context, v, width, sequences);
+    x1 = linear(mixed, out, w);
+    lowp::fused_add(x1, 1.0f, x0);  // the stream of residual sums stays float
+    watch.forward(attention).weight(out.*w).input(x0).output(x1);
+
+    n2 = norm2.forward(x1, w);
+    h = linear(n2, up, w);
+    active.resize(h.size());
+    lowp::gelu(h, active);
+    x2 = linear(active, down, w);
+    lowp::fused_add(x2, 1.0f, x1);
+    watch.forward(mlp).weight(down.*w).input(x1).output(x2);
+
+    n3 = norm3.forward(x2, w);
+    dlogits = linear(n3, head, w);
+    floats losses(tokens);
+    lowp::sum_report loss;
+    lowp::cross_entropy(dlogits, text.next, characters,
+                        {.reduction = lowp::loss_reduction::averaged, .scale = scaler.scale},
+                        losses, dlogits, loss);
+    return loss.mean();
+  }
+
+  void backward(batch const& text) {
+    floats dx = norm3.backward(linear_backward(n3, head, dlogits));
+    watch.backward(mlp).input(dx);
+    floats dh = linear_backward(active, down, dx);
+    lowp::gelu_backward(h, dh, dh);
+    lowp::fused_add(dx, 1.0f, norm2.backward(linear_backward(n2, up, dh)));
+
+    watch.backward(attention).input(dx);
+    floats const dmixed = linear_backward(mixed, out, dx);
+    floats dp = product(form::abt, dmixed, width, v, width, sequences);
+    lowp::scale_mask_softmax_backward(p, dp, dp, context, score_scale);
+    floats const dq = product(form::ab, dp, context, k, width, sequences);
+    floats const dk = product(form::atb, dp, context, q, width, sequences);
+    floats const dv = product(form::atb, p, context, dmixed, width, sequences);
+    floats dn = linear_backward(n1, query, dq);
+    lowp::fused_add(dn, 1.0f, linear_backward(n1, key, dk));
+    lowp::fused_add(dn, 1.0f, linear_backward(n1, value, dv));
+    lowp::fused_add(dx, 1.0f, norm1.backward(dn));
+
+    floats dtoken(token.w.size()), dposition(position.w.size());
+    for (std::size_t i = 0; i < tokens * width; ++i) {
+      dtoken[std::size_t(text.in[i / width]) * width + i % width] += dx[i];
+      dposition[i % (context * width)] += dx[i];
+    }
+    lowp::cast(dtoken, token.g), lowp::cast(dposition, position.g);
+  }
+
+  void optimize() {
+    lowp::gradient_report seen;
+    lowp::unscale(gradients, scaler, seen);
+    if (!scaler.found_nonfinite()) {  // else the scale falls, and the weights stay
+      lowp::clip(gradients, 1.0);
+
+      // A schedule: up to the full rate, and down to almost 0.
+      lowp::adamw optimizer{.lr = 3e-3, .weight_decay = 0.1};
+      optimizer.lr *= std::min(double(step) / warm_up, 1 - double(step) / (steps + 1));
+      if (step == 100) {  // the first steps are larger than later ones
+        auto const advice =
+            lowp::stall_advice(matrices, lowp::update_of(matrices, optimizer, step));
+        std::printf("keep matrices as %s\n", lowp::facts_of(advice.choice).name.data());
+      }
+
+      // Each list continues the numbers of tensors, which key their random bits.
+      lowp::stochastic_fast const mode{.seed = seed};
+      std::vector<lowp::update_report> reports(matrices.size()), of_norms(norms.size());
+      lowp::update(matrices, optimizer, step, mode, reports);
+      optimizer.weight_decay = 0;
+      lowp::update(norms, optimizer, step, mode.of_tensor(unsigned(matrices.size())), of_norms);
+      lowp::update(averages, lowp::ema{.decay = 0.99}, step,
+                   mode.of_tensor(unsigned(parameters.size())),
+                   moved_average);  // in one report, which adds up
+
+      reports.insert(reports.end(), of_norms.begin(), of_norms.end());
+      for (std::size_t i = 0; i < reports.size(); ++i) {  // the watch takes reports of one step
+        if (auto const alarm = stalls.observe(i, step, optimizer.lr, reports[i]))
+          std::puts(alarm->text().c_str());
+        moved += reports[i];
+      }
+    }
+    scaler.update();
+  }
+
+  void train(std::uint64_t last) {
+    while (step < last) {
+      watch.step(++step);
+      batch const text = sentences(step);
+      forward(text, &parameter::w);
+      backward(text);
+      optimize();
+    }
+  }
+
+  // All that the next step reads.
+  void describe(lowp::checkpoint& state) {
+    state.scalar("step", step).scalar("seed", seed).scaler("scaler", scaler);
+    for (parameter* each : parameters)
+      state.parameter(each->name, {each->rows, each->columns}, each->w, each->m, each->v)
+          .parameter(each->name + ".average", {each->rows, each->columns}, each->average);
+  }
+  void show() {
+    batch const held_out = sentences(1'000'000);
+    double const now = forward(held_out, &parameter::w);
+    std::printf("step %3d: held-out loss %.2f, with average weights %.2f\n", int(step), now,
+                forward(held_out, &parameter::average));
+  }
 };
 
 int main() {
-  using lowp::bfloat16;
-  layer body{std::vector(5000, bfloat16(1)), std::vector(5000, bfloat16(0.5f))};
-  layer head{std::vector(1000, bfloat16(2)), std::vector(1000, bfloat16(-0.5f))};
-  std::vector model{lowp::adamw_tensor{body.w, body.g, body.m, body.v, "body"},
-                    lowp::adamw_tensor{head.w, head.g, head.m, head.v, "head"}};
-  std::vector<lowp::update_report> reports(model.size());
-  for (unsigned step = 1; step <= 100; ++step)
-    lowp::update(model, lowp::adamw{.lr = 1e-4}, step, lowp::stochastic_fast{.seed = 42}, reports);
-  for (std::size_t i = 0; i < model.size(); ++i)
-    std::printf("%s: applied %.2f\n", model[i].name.data(), reports[i].applied_ratio());
+  auto const path = (std::filesystem::temp_directory_path() / "whole_model.safetensors").string();
+  model whole, resumed;
+  lowp::checkpoint saved, loaded;
+  whole.describe(saved), resumed.describe(loaded);
+  whole.show();
+  whole.train(steps / 2), saved.save(path);
+  whole.show();
+  whole.train(steps);
+  whole.show();
+  std::printf("applied %.2f of the steps, %.2f of the average's\n", whole.moved.applied_ratio(),
+              whole.moved_average.applied_ratio());
+
+  loaded.load(path), resumed.train(steps);
+  std::filesystem::remove(path);
+  bool is_equal = true;
+  for (std::size_t i = 0; i < whole.parameters.size(); ++i)
+    is_equal &= whole.parameters[i]->w == resumed.parameters[i]->w &&
+                whole.parameters[i]->average == resumed.parameters[i]->average;
+  std::printf("resumed to the bit: %s\n", is_equal ? "yes" : "no");
 }
