@@ -4,10 +4,14 @@
 
 #include <lowp/base/raise.hpp>
 
-#include <stdexcept>
-#include <string>
-
 namespace lowp::detail {
+
+/// A std::string, which this header does not include: that takes half as long as an empty unit.
+template <class T>
+concept std_string = std::same_as<typename T::value_type, char> && requires {
+  typename T::allocator_type;
+  T::npos;
+};
 
 inline namespace LOWP_UNIT {
 
@@ -18,7 +22,7 @@ class error_text {
  public:
   error_text() = default;
   LOWP_COLD error_text(char const* text) { append(text, __builtin_strlen(text)); }
-  template <std::same_as<std::string> String>
+  template <std_string String>
   LOWP_COLD error_text(String const& text) {
     append(text.data(), text.size());
   }
@@ -34,7 +38,7 @@ class error_text {
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] char const* c_str() const { return size_ == 0 ? "" : text_; }
-  template <std::same_as<std::string> String>
+  template <std_string String>
   LOWP_COLD operator String() const {
     return String(c_str(), size_);
   }
@@ -59,6 +63,7 @@ struct text_piece {
   std::uint64_t number = 0;
 
   LOWP_HOST_FN text_piece(char const* characters) : text(characters) {}
+  LOWP_HOST_FN text_piece(error_text const& other) : text(other.c_str()) {}
   LOWP_HOST_FN text_piece(std::uint64_t count) : text(nullptr), number(count) {}
 };
 
@@ -79,7 +84,7 @@ LOWP_COLD inline error_text joined_text(std::initializer_list<text_piece> pieces
 }
 
 [[noreturn]] LOWP_COLD inline void refuse(error_text const& what) {
-  raise<std::invalid_argument>(joined_text({"lowp::", what.c_str()}).c_str());
+  raise_invalid_argument(joined_text({"lowp::", what.c_str()}).c_str());
 }
 LOWP_HOST_FN void refuse_if(error_text const& what) {
   if (!what.empty()) refuse(what);

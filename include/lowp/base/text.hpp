@@ -2,23 +2,13 @@
 // Numbers as text for errors and reports.
 #pragma once
 
-#include <lowp/base/environment.hpp>
+#include <lowp/base/number_text.hpp>
 
-#include <charconv>
 #include <string>
 
 namespace lowp::detail::inline LOWP_UNIT {
 
-/// The shortest text that reads back as the same number, for an error text.
-struct shortest_text {
-  char text[32];
-
-  explicit shortest_text(auto value) {
-    default_environment const environment;  // otherwise a subnormal may be "0"
-    *std::to_chars(text, text + sizeof(text) - 1, value).ptr = '\0';
-  }
-};
-/// Returns it as a string.
+/// Returns the shortest text that reads back as the same number.
 std::string text_of(auto value) { return shortest_text(value).text; }
 
 /// Returns `value` with three significant digits, for a number that needs no more.

@@ -9,7 +9,6 @@
 
 #include <charconv>
 #include <string_view>
-#include <system_error>
 
 namespace lowp::detail::inline LOWP_UNIT {
 

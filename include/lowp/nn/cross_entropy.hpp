@@ -6,7 +6,6 @@
 #include <lowp/nn/softmax.hpp>
 
 #include <bit>
-#include <string>
 #include <tuple>
 
 namespace lowp {
@@ -67,9 +66,9 @@ struct cross_entropy_rows {
     if constexpr (!IsOnDevice) {
       for (std::size_t row = 0; row < in.rows; ++row)
         if (!is_ignored(row) && static_cast<std::size_t>(labels[row]) >= columns)
-          return std::string(function) + ": the label of row " + std::to_string(row) + " is " +
-                 std::to_string(labels[row]) + ", not from 0 to " + std::to_string(columns - 1) +
-                 " or ignore_index, " + std::to_string(options.ignore_index);
+          return joined_text({function, ": the label of row ", row, " is ",
+                              shortest_text(labels[row]).text, ", not from 0 to ", columns - 1,
+                              " or ignore_index, ", shortest_text(options.ignore_index).text});
     }
     return {};
   }

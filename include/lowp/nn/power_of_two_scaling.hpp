@@ -96,7 +96,7 @@ struct make_power_of_two {
     // Powers up to this one and their inverses are normal floats.
     if (exponent >= -126 && exponent <= 126) return {};
     return joined_text(
-        {function, ": exponent is ", text_of(exponent).c_str(), ", not in [-126, 126]"});
+        {function, ": exponent is ", shortest_text(exponent).text, ", not in [-126, 126]"});
   }
 };
 

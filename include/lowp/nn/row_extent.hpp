@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 
 namespace lowp {
 
@@ -79,7 +78,7 @@ struct row_extent : extent {
 inline namespace LOWP_UNIT {
 
 inline error_text check_rows(char const* function, row_extent const& range, row_extent const& in) {
-  if (range.columns == 0) return std::string(function) + ": columns is 0";
+  if (range.columns == 0) return joined_text({function, ": columns is 0"});
   bool const is_per_row = range.use == row_use::statistic || range.use == row_use::number;
   if (is_per_row || range.use == row_use::column || range.use == row_use::column_sum) {
     std::size_t const count = is_per_row ? in.rows : in.columns;
@@ -88,9 +87,10 @@ inline error_text check_rows(char const* function, row_extent const& range, row_
                         is_per_row ? " rows" : " columns"});
   }
   if (range.is_whole()) return {};
-  std::string text = joined_text({function, ": ", range.name, " has ", range.given,
-                                  " elements, which are not rows of ", range.columns});
-  if (range.stride != range.columns) text += joined_text({" that begin ", range.stride, " apart"});
+  error_text text = joined_text({function, ": ", range.name, " has ", range.given,
+                                 " elements, which are not rows of ", range.columns});
+  if (range.stride != range.columns)
+    text = joined_text({text, " that begin ", range.stride, " apart"});
   return text;
 }
 

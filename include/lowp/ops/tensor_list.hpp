@@ -4,7 +4,6 @@
 
 #include <lowp/simd/executors.hpp>
 
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -138,13 +137,14 @@ struct list_recorder : Executor {
 
 /// Returns 'name', or the number of a tensor without a name.
 template <class List>
-std::string tensor_text(List const& list, std::uint32_t number) {
+error_text tensor_text(List const& list, std::uint32_t number) {
   auto at = std::ranges::begin(list);
   for (std::uint32_t i = 0; i < number; ++i) ++at;
   auto const& t = *at;
-  if (t.name.empty()) return std::to_string(number);
-  std::string text(1, '\'');
-  text.append(t.name) += '\'';
+  if (t.name.empty()) return joined_text({number});
+  error_text text("'");
+  text.append(t.name.data(), t.name.size());
+  text.append("'", 1);
   return text;
 }
 

@@ -6,8 +6,6 @@
 #include <lowp/quantization/recipe_rule.hpp>
 #include <lowp/storage/block_scaled.hpp>
 
-#include <string>
-
 namespace lowp {
 
 /// Codes, a scale for every Block of them in a row, and a scale of the tensor:
@@ -33,7 +31,7 @@ struct quantized {
   std::conditional_t<is_written, float, float const>* tensor_scale_at = nullptr;
 
   /// Returns the error text if the number of bytes or scales is wrong, else an empty text.
-  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+  [[nodiscard]] LOWP_HOST_FN detail::error_text invalid() const {
     return detail::check_blocks(codes, Block, scales.size());
   }
 };

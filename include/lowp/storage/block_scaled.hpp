@@ -5,7 +5,6 @@
 #include <lowp/storage/scale.hpp>
 
 #include <span>
-#include <string>
 #include <tuple>
 
 namespace lowp {
@@ -28,14 +27,14 @@ inline namespace LOWP_UNIT {
 
 /// Returns the error text of codes or of a number of scales, empty if both are right.
 template <class Codes>
-std::string check_blocks(Codes const& codes, std::size_t block, std::size_t scales,
-                         char const* name = "scales") {
+error_text check_blocks(Codes const& codes, std::size_t block, std::size_t scales,
+                        char const* name = "scales") {
   if constexpr (is_packed<Codes>)
-    if (std::string const why = codes.invalid(); !why.empty()) return why;
+    if (error_text const why = codes.invalid(); !why.empty()) return why;
   std::size_t const blocks = blocks_in(codes.size(), block);
   if (scales == blocks) return {};
-  return std::to_string(codes.size()) + " elements in blocks of " + std::to_string(block) +
-         " need " + std::to_string(blocks) + " " + name + ", not " + std::to_string(scales);
+  return joined_text({codes.size(), " elements in blocks of ", block, " need ", blocks, " ", name,
+                      ", not ", scales});
 }
 
 }  // namespace LOWP_UNIT
@@ -76,7 +75,7 @@ struct block_scaled {
   LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
     return detail::blocks_in(count, Block);
   }
-  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+  [[nodiscard]] LOWP_HOST_FN detail::error_text invalid() const {
     return detail::check_blocks(codes, Block, scales.size());
   }
 };

@@ -5,7 +5,6 @@
 #include <lowp/storage/layout.hpp>
 
 #include <span>
-#include <string>
 #include <tuple>
 
 namespace lowp {
@@ -110,7 +109,7 @@ struct companded_blocks {
   LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
     return detail::blocks_in(count, elements_per_scale);
   }
-  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+  [[nodiscard]] LOWP_HOST_FN detail::error_text invalid() const {
     return detail::check_blocks(codes, elements_per_scale, scales.size());
   }
 };

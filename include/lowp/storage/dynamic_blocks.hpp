@@ -4,7 +4,6 @@
 #include <lowp/storage/block_scaled.hpp>
 
 #include <span>
-#include <string>
 #include <tuple>
 
 namespace lowp {
@@ -201,7 +200,7 @@ struct dynamic_blocks {
   LOWP_HOST_FN static constexpr std::size_t blocks(std::size_t count) {
     return detail::blocks_in(count, elements_per_scale);
   }
-  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+  [[nodiscard]] LOWP_HOST_FN detail::error_text invalid() const {
     return detail::check_blocks(codes, elements_per_scale, absmax.size(), "values of absmax");
   }
 };

@@ -6,7 +6,6 @@
 #include <lowp/format/basic_float.hpp>
 
 #include <span>  // the lightest header that declares the concepts of ranges
-#include <string>
 
 namespace lowp {
 
@@ -113,7 +112,7 @@ class packed {
   ///                                the number of bytes is wrong
   LOWP_HOST_FN packed subspan(std::size_t first, std::size_t count) const {
     constexpr std::size_t unit = Order::together(bits);
-    if (std::string const why = invalid(); !why.empty())
+    if (detail::error_text const why = invalid(); !why.empty())
       detail::refuse(detail::joined_text({"packed::subspan: ", why.c_str()}));
     if (first > size_ || count > size_ - first)
       detail::refuse(detail::joined_text(
@@ -131,13 +130,13 @@ class packed {
     return part;
   }
 
-  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+  [[nodiscard]] LOWP_HOST_FN detail::error_text invalid() const {
     if (std::same_as<Order, split_order> && size_ % 32 != 0)
-      return std::to_string(size_) + " elements in split_order are no whole blocks of 32";
+      return detail::joined_text({size_, " elements in split_order are no whole blocks of 32"});
     std::size_t const need = detail::bytes_of_codes(size_, bits);
     if (bytes_ == need) return {};
-    return std::to_string(size_) + " elements of " + std::to_string(bits) + " bits need " +
-           std::to_string(need) + " bytes, not " + std::to_string(bytes_);
+    return detail::joined_text(
+        {size_, " elements of ", std::uint64_t{bits}, " bits need ", need, " bytes, not ", bytes_});
   }
 
  private:

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/base/text.hpp>
+#include <lowp/base/number_text.hpp>
 #include <lowp/storage/layout.hpp>
 
 #include <span>
-#include <string>
 #include <tuple>
 
 namespace lowp {
@@ -58,10 +57,11 @@ struct scaled_layout : layout_of_parts<T> {
 inline namespace LOWP_UNIT {
 
 /// Returns the error text of a scale other than a power of two whose inverse is normal too.
-inline std::string check_power_of_two(float scale) {
+inline error_text check_power_of_two(float scale) {
   std::uint32_t const bits = lanes::bits(scale);
   if ((bits & 0x807fffff) == 0 && bits != 0 && bits < std::uint32_t{254} << 23) return {};
-  return "scale is " + text_of(scale) + ", not a power of two from 2^-126 to 2^126";
+  return joined_text(
+      {"scale is ", shortest_text(scale).text, ", not a power of two from 2^-126 to 2^126"});
 }
 inline float inverse_of_scale(float x) {
   return lanes::from_bits<float>((std::uint32_t{254} << 23) - lanes::bits(x));
@@ -90,8 +90,8 @@ struct scaled {
   LOWP_HOST_FN detail::scaled_layout<detail::explicit_of<std::remove_const_t<T>>> layout() const {
     return {{}, detail::inverse_of_scale(scale), next, detail::inverse_of_scale(next)};
   }
-  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
-    std::string const wrong = detail::check_power_of_two(scale);
+  [[nodiscard]] LOWP_HOST_FN detail::error_text invalid() const {
+    detail::error_text const wrong = detail::check_power_of_two(scale);
     return wrong.empty() ? detail::check_power_of_two(next) : wrong;
   }
 };

@@ -6,7 +6,6 @@
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/ops/transform.hpp>
 
-#include <string>
 #include <string_view>
 
 namespace lowp {
@@ -156,8 +155,8 @@ namespace functions {
 ///                                scale is no power of two from 2^-126 to 2^126
 template <kept_as Way, input P, output Least>
 LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float scale = 1) {
-  if (std::string const wrong = detail::check_power_of_two(scale); !wrong.empty())
-    detail::refuse("least_updates: " + wrong);
+  if (detail::error_text const wrong = detail::check_power_of_two(scale); !wrong.empty())
+    detail::refuse(detail::joined_text({"least_updates: ", wrong}));
   auto const layout = detail::layout_of_way<Way>(scale);
   std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
   using rounding = std::conditional_t<facts_of(Way).is_stochastic, stochastic_bits, nearest_even>;

@@ -7,7 +7,6 @@
 #include <lowp/measure/gradient_report.hpp>
 #include <lowp/train/optimizer.hpp>
 
-#include <string>
 #include <string_view>
 
 namespace lowp {
@@ -96,7 +95,7 @@ struct loss_scaler {
   }
 
   /// Returns the error text for settings and scale, empty if all is right.
-  [[nodiscard]] LOWP_HOST_FN std::string invalid() const {
+  [[nodiscard]] LOWP_HOST_FN detail::error_text invalid() const {
     if (growth_interval == 0) return "loss_scaler: growth_interval is 0, not at least 1";
     // With a minimum of 0, repeated overflow leads to a scale of 0.
     return detail::check_numbers("loss_scaler",

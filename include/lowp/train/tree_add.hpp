@@ -4,7 +4,6 @@
 
 #include <lowp/ops/fused_add.hpp>
 
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
@@ -31,15 +30,15 @@ template <class Model, class Updates>
 auto pairs_of(Model const& model, Updates const& updates) {
   auto const tensors = std::ranges::distance(model), others = std::ranges::distance(updates);
   if (tensors != others)
-    refuse("tree_add: the model has " + std::to_string(tensors) + " tensors, the updates have " +
-           std::to_string(others));
+    refuse(joined_text({"tree_add: the model has ", static_cast<std::uint64_t>(tensors),
+                        " tensors, the updates have ", static_cast<std::uint64_t>(others)}));
   std::vector<tree_tensor<values_of<Model>, values_of<Updates>>> pairs;
   auto u = std::ranges::begin(updates);
   for (auto const& p : model) {
     auto const number = static_cast<std::uint32_t>(pairs.size());
     if (!p.name.empty() && !(*u).name.empty() && p.name != (*u).name)
-      refuse("tree_add: tensor " + std::to_string(number) + " is " + tensor_text(model, number) +
-             " in the model and " + tensor_text(updates, number) + " in the updates");
+      refuse(joined_text({"tree_add: tensor ", number, " is ", tensor_text(model, number),
+                          " in the model and ", tensor_text(updates, number), " in the updates"}));
     pairs.push_back({p.values, (*u++).values, p.name});
   }
   return pairs;

@@ -195,8 +195,9 @@ LOWP_HOST_FN typical_update update_of_batch(typical_update const& step,
                           {"noise", change.noise},
                           {"lr_exponent", change.lr_exponent, detail::any_number}}));
   if (change.noise > 1)
-    detail::refuse_if("update_of_batch: noise is " + detail::text_of(change.noise) +
-                      ", not in [0, 1]");
+    detail::refuse(
+        detail::joined_text({"update_of_batch: noise is ", detail::shortest_text(change.noise).text,
+                             ", not in [0, 1]"}));
   detail::default_environment const environment;
   return detail::changed_update(step, change);
 }

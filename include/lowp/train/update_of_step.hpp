@@ -5,7 +5,6 @@
 #include <lowp/train/typical_update.hpp>
 #include <lowp/train/update.hpp>
 
-#include <string>
 #include <vector>
 
 namespace lowp {
@@ -14,12 +13,10 @@ namespace detail::inline LOWP_UNIT {
 
 /// Returns the name of a format that does not hold squares of gradients.
 template <narrow T>
-std::string name_of_format() {
+error_text name_of_format() {
   if constexpr (std::same_as<explicit_of<T>, float16>) return "float16";
-  constexpr int digits = std::numeric_limits<T>::digits;
-  constexpr int bits = T::descriptor.bits();
-  return "float" + std::to_string(bits) + "_e" + std::to_string(bits - digits) + "m" +
-         std::to_string(digits - 1);
+  constexpr std::uint64_t bits = T::descriptor.bits(), digits = std::numeric_limits<T>::digits;
+  return joined_text({"float", bits, "_e", bits - digits, "m", digits - 1});
 }
 
 /// Stores what a step asks of p, or its second moment, and takes no step.
@@ -57,8 +54,8 @@ void refuse_if_lost(std::span<float const> v) {
   for (float const x : v)
     lost += lanes::magnitude(x) != 0 && lanes::magnitude(static_cast<float>(convert<V>(x))) == 0;
   if (lost != 0)
-    refuse_if(joined_text({"update_of: v is ", name_of_format<V>().c_str(), ", in which ", lost,
-                           " of its ", v.size(),
+    refuse_if(joined_text({"update_of: v is ", name_of_format<V>(), ", in which ", lost, " of its ",
+                           v.size(),
                            " elements become 0, and steps m / eps; keep v in"
                            " bfloat16, float, blocks or scaled"}));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
+#include <lowp/base/text.hpp>
 #include <lowp/measure/census/census_groups.hpp>
 #include <lowp/measure/measuring.hpp>
 
