@@ -318,7 +318,7 @@ struct every_function {
     WRITES(scaler.scale, scaler.update());
     RETURNS(scaler.inverse_scale());
     RETURNS(scaler.found_nonfinite());
-    RETURNS(lowp::loss_scaler{.scale = -subnormal}.invalid());
+    RETURNS(std::string(lowp::loss_scaler{.scale = -subnormal}.invalid()));
     RETURNS(lowp::sum(x));
     RETURNS(lowp::mean(x));
     RETURNS(lowp::dot(x, g));
