@@ -27,7 +27,7 @@ tensor centred(tensor x) {
 
 int main() {
   std::vector<block> blocks;
-  lowp::overflow_watch watch({.frames = 3});
+  lowp::overflow_watch watch({.frames = 3, .lines = 20});
   for (char const* name : {"block.0", "block.1", "block.2", "block.3"})
     blocks.push_back({tensor(4, lowp::float16(0.7f)), watch.add(name, "Gated")});
   std::size_t const norm = watch.add("norm", "Centred");

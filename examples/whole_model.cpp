@@ -139,7 +139,6 @@ struct model {
       (is_norm ? norms : matrices).push_back({each->w, each->g, each->m, each->v, each->name});
       averages.push_back({each->average, each->w, each->name});
       gradients.push_back({each->name, each->g});
-      stalls.add(each->name, each->w);
     }
   }
   model(model const&) = delete;  // its lists would refer to the first one
@@ -230,12 +229,13 @@ struct model {
                    mode.of_tensor(unsigned(parameters.size())),
                    moved_average);  // in one report, which adds up
 
-      reports.insert(reports.end(), of_norms.begin(), of_norms.end());
-      for (std::size_t i = 0; i < reports.size(); ++i) {  // the watch takes reports of one step
-        if (auto const alarm = stalls.observe(i, step, optimizer.lr, reports[i]))
-          std::puts(alarm->text().c_str());
-        moved += reports[i];
-      }
+      // The watch takes reports of one step.
+      for (auto const& alarm : stalls.observe(matrices, optimizer, step, reports))
+        std::puts(alarm.text().c_str());
+      for (auto const& alarm : stalls.observe(norms, optimizer, step, of_norms))
+        std::puts(alarm.text().c_str());
+      for (auto const* list : {&reports, &of_norms})
+        for (auto const& each : *list) moved += each;
     }
     scaler.update();
   }

@@ -140,7 +140,7 @@ inline flan_t5_case run_flan_t5() {
   using namespace flan_t5;
   flan_t5_case c{};
   model m = make_model();
-  lowp::watch_policy const count{.throws = false};
+  lowp::watch_policy const count{.throws = false, .lines = 100};
 
   std::vector<lowp::abs_range> made;
   // Each block's wo so that its output has that deviation.

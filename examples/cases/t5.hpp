@@ -215,7 +215,7 @@ namespace t5 {
 
 template <class T>
 std::string alarm_of(weights const& w, matrix const& x, scales const& s) {
-  lowp::overflow_watch<lowp::float16> watch({.frames = 5});
+  lowp::overflow_watch<lowp::float16> watch({.frames = 5, .lines = 100});
   places const at(watch);
   try {
     forward<T>(w, x, s, &at);

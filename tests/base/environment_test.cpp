@@ -171,7 +171,7 @@ class record {
   }
   void add(lowp::watched_tensor const& x) {
     note_all(x.applied, x.requested, x.stalled, x.count, x.heaviest, x.largest_gap, x.moment_error,
-             x.moment_size, x.moment_stalled, x.moment_wished);
+             x.moment_size, x.moment_stalled, x.moment_wished, x.silent_requested);
   }
   void note_all(auto const&... x) { (add(x), ...); }
 
@@ -292,8 +292,12 @@ struct every_function {
       RETURNS(watch.observe(0, i, moments).has_value());
       RETURNS(watch.observe(2, i, third, report).has_value());
     }
+    std::vector const one{lowp::sgd_tensor{p, g}};
+    std::vector<lowp::update_report> fresh(1);
+    WRITES(p, lowp::update(one, lowp::sgd{.lr = third}, 1, fresh));
+    RETURNS(watch.observe(one, lowp::sgd{.lr = third}, 1, fresh).size());
     lowp::watched_tensor const& state = watch.tensors()[0];
-    RETURNS(state, watch.tensors()[1], watch.tensors()[2]);
+    RETURNS(state, watch.tensors()[1], watch.tensors()[2], watch.tensors()[3]);
     RETURNS(state.applied_ratio(), state.stalled_share(), state.moment_bias());
     RETURNS(state.direction(), state.freezing_lr(), state.moment_stalled_share());
     RETURNS(lowp::stall_alarm{.tensor = 0, .step = 1, .lr = third, .state = state}.text());

@@ -213,8 +213,10 @@ TEST(masked_rows, of_wrong_sizes_are_refused) {
   auto const call = [&](auto const& m, std::size_t columns, float by = 1.0f) {
     return [&, columns, by] { lowp::scale_mask_softmax(x, m, out, columns, by); };
   };
-  expect_refusal(call(mask, 4),
-                 "lowp::scale_mask_softmax: mask has 5 rows, in has 6, which is not a multiple");
+  expect_refusal(
+      call(mask, 4),
+      "lowp::scale_mask_softmax: mask has 5 rows, in has 6, which is not a multiple: a "
+      "mask has a row for each query, or is an attention_mask{elements, queries, heads}");
   expect_refusal(call(mask, 3),
                  "lowp::scale_mask_softmax: mask has 20 elements, which are not rows of 3");
   expect_refusal(call(lowp::attention_mask<std::uint8_t>{std::span(mask).first(8), 2, 2}, 4),

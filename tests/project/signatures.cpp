@@ -203,6 +203,7 @@ extern std::vector<fused_add_tensor<bfloat16, float>> const additions;
 extern std::vector<sgd_tensor<bfloat16, float>> const plain;
 extern std::vector<momentum_tensor<bfloat16, float, float>> const heavy;
 extern std::vector<adamw_tensor<bfloat16, float, float, float>> const adaptive;
+extern std::vector<update_report> reports;
 IS(void, fused_add(additions, 1.0f, draws));
 IS(void, update(plain, descent, 1));
 IS(void, update(heavy, descent, 1, draws));
@@ -390,13 +391,18 @@ IS(stall_policy,
    stall_policy{.window = 100, .least_applied = 0.1, .evidence = 30, .least_steps = 10});
 IS(std::size_t, std::declval<stall_watch&>().add(name, in));
 IS(std::optional<stall_alarm>, std::declval<stall_watch&>().observe(0, u64(), 1.0, report));
+IS(std::optional<stall_alarm>, std::declval<stall_watch&>().observe(0, adamw{}, u64(), report));
+IS(std::vector<stall_alarm>,
+   std::declval<stall_watch&>().observe(adaptive, adamw{}, u64(), reports));
 IS(std::string, std::declval<stall_alarm>().text());
 MEMBER(double, stall_policy, largest_bias, 1e-4);
 IS(std::optional<moment_alarm>, std::declval<stall_watch&>().observe(0, u64(), moments));
 IS(std::string, std::declval<moment_alarm>().text());
 extern overflow_watch<float16> watch;
 IS(watch_policy, watch_policy{.frames = 21, .every = 1, .weights_every = 16});
+MEMBER(std::size_t, watch_policy, lines);
 IS(std::size_t, watch.add(name));
+IS(std::size_t, watch.add(name, name, source_place{}));
 IS(bool, watch.step(u64()));
 IS(overflow_watch<float16>::frame, watch.forward(0));
 IS(overflow_watch<float16>::frame, watch.backward(0));

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <lowp/watch.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -59,7 +60,7 @@ lowp::update_report report_of(std::uint64_t count, std::uint64_t stalled, std::u
 // The end of the report that the documentation of DebugUnderflowOverflow shows, of
 // google/mt5-small.
 TEST(overflow_watch, writes_the_report_of_hugging_face) {
-  overflow_watch<float16> watch;
+  overflow_watch<float16> watch({.lines = 14});
   std::string const block = "encoder.block.2.layer.1.";
   std::size_t const wo = watch.add(block + "DenseReluDense.wo", "Linear");
   std::size_t const gelu = watch.add(block + "DenseReluDense", "T5DenseGatedGeluDense");
@@ -248,6 +249,53 @@ TEST(overflow_watch, says_of_which_step_the_first_frames_are_where_there_are_sev
                 frame + "\n\n                  *** Starting batch number=8 ***\n" + header + frame);
   one(8);
   EXPECT_EQ(watch.text(), "Last 2 forward frames:\n" + header + frame + frame);
+}
+
+std::size_t lines_of(std::string const& text) {
+  return 1 + static_cast<std::size_t>(std::ranges::count(text, '\n'));
+}
+
+TEST(overflow_watch, writes_ten_lines_and_all_frames_on_request) {
+  auto const alarm_with = [](lowp::watch_policy const& policy, unsigned inputs) {
+    overflow_watch watch(policy);
+    std::size_t const a = watch.add("a", "", {"x.cpp", 7});
+    for (int i = 0; i < 30; ++i) watch.forward(a).input(numbers{1}).output(numbers{2});
+    auto const frame = watch.forward(a);
+    for (unsigned i = 0; i < inputs; ++i) frame.input(numbers{1});
+    std::string const text = alarm_of([&] { frame.output(numbers{inf}); }).text;
+    EXPECT_EQ(lines_of(watch.text()), 2 + 20 * 3 + 2 + inputs + 1) << "with an end of line";
+    return text;
+  };
+  EXPECT_EQ(alarm_with({}, 1),
+            "Detected inf/nan during batch_number=0\n"
+            "Last 2 of 21 forward frames:\n"
+            "abs min  abs max  metadata\n"
+            "                  a\n"
+            "1.00e+00 1.00e+00 input[0]\n"
+            "2.00e+00 2.00e+00 output\n"
+            "                  a\n"
+            "1.00e+00 1.00e+00 input[0]\n"
+            "     inf      inf output\n"
+            "a (x.cpp:7): output: 1 of 1 infinite");
+  EXPECT_EQ(lines_of(alarm_with({}, 2)), 8U);  // a second frame would be the 11th line
+  EXPECT_EQ(lines_of(alarm_with({}, 20)), 26U);
+  EXPECT_EQ(lines_of(alarm_with({.lines = 0}, 1)), 7U);
+  EXPECT_EQ(lines_of(alarm_with({.lines = 1000}, 1)), 4U + 21 * 3);
+}
+
+TEST(overflow_watch, counts_the_lines_between_steps) {
+  for (std::size_t lines = 5; lines < 40; ++lines) {
+    overflow_watch watch({.every = 2, .lines = lines});
+    std::size_t const a = watch.add("a");
+    for (unsigned step = 0; step < 9; ++step) {
+      watch.step(step);
+      watch.forward(a).output(numbers{1});
+    }
+    watch.step(9);
+    std::string const text = alarm_of([&] { watch.update(a, report_of(1, 0, 0, 1)); }).text;
+    EXPECT_LE(lines_of(text), std::max<std::size_t>(lines, 7));
+    EXPECT_GT(lines_of(text) + 7, std::min<std::size_t>(lines, 32));
+  }
 }
 
 // Only the first of a step is told; all are counted.

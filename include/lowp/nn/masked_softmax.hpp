@@ -10,8 +10,9 @@ namespace lowp {
 /// query) rows has heads = heads and queries = queries. One of (batch) rows, for padded keys, has
 /// queries = 1 and heads = heads * queries. If both are 0, all rows repeat, as (query) rows need.
 ///
-/// A bool or std::uint8_t is not 0 if its score is masked. A float or narrow value is added to the
-/// scaled score. Rows begin `stride` elements apart, or follow each other if it is 0.
+/// A bool or std::uint8_t is not 0 if its score is masked: the opposite of attn_mask in PyTorch's
+/// scaled_dot_product_attention. A float or narrow value is added to the scaled score. Rows begin
+/// `stride` elements apart, or follow each other if it is 0.
 template <class T>
 struct attention_mask {
   std::span<T const> elements;
@@ -88,7 +89,10 @@ struct mask_role : row_role<row_use::score, Operand> {
                          in.rows / heads == rows && in.rows % heads == 0))
       return {};
     error_text const why = joined_text({function, ": mask has ", rows, " rows, in has ", in.rows});
-    if (queries == 0 && heads == 0) return joined_text({why.c_str(), ", which is not a multiple"});
+    if (queries == 0 && heads == 0)
+      return joined_text({why.c_str(),
+                          ", which is not a multiple: a mask has a row for each query, or is an "
+                          "attention_mask{elements, queries, heads}"});
     return joined_text({why.c_str(), ": not (batch, ", heads, " heads, ", queries,
                         " queries) over (batch, ", queries, " queries)"});
   }
@@ -117,7 +121,8 @@ concept score_mask = std::same_as<std::remove_cvref_t<M>, causal_mask> ||
 namespace detail {
 
 template <class T>
-using not_a_score_mask = fit<score_mask<T>>;
+using neither_an_array_of_bool_uint8_or_numbers_to_add_nor_attention_mask_nor_causal_mask =
+    fit<score_mask<T>>;
 
 /// Computes softmax of scale * in without masked scores, as softmax. A row of these gives zeros.
 ///
@@ -132,9 +137,11 @@ using not_a_score_mask = fit<score_mask<T>>;
 /// @throws std::invalid_argument  as softmax, or the mask or the scale is wrong
 template <class Executor>
 struct scale_mask_softmax_operation : operation<Executor> {
-  using calls =
-      call<needs_row_input<names::in>, needs<names::mask, not_a_score_mask>,
-           needs_row_output<names::out>, needs_number<names::columns>, needs_number<names::scale>>;
+  using calls = call<
+      needs_row_input<names::in>,
+      needs<names::mask,
+            neither_an_array_of_bool_uint8_or_numbers_to_add_nor_attention_mask_nor_causal_mask>,
+      needs_row_output<names::out>, needs_number<names::columns>, needs_number<names::scale>>;
 
   template <row_input In, score_mask Mask, row_output Out>
   LOWP_HOST_FN void operator()(In&& in, Mask&& mask, Out&& out, std::size_t columns,
@@ -158,3 +165,10 @@ inline constexpr detail::callable<detail::scale_mask_softmax_operation<simd::thi
     scale_mask_softmax{};
 
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_CAUSAL(part, T) \
+  LOWP_COMPILED_CALL(part, compiled_row_call<detail::causal_rows, T>)
+LOWP_COMPILED_SOFTMAXES(LOWP_COMPILED_CAUSAL)
+#undef LOWP_COMPILED_CAUSAL
+}  // namespace lowp::simd

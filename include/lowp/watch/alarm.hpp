@@ -25,7 +25,7 @@ struct watch_alarm {
   std::string tensor;      ///< "input[0]", "weight", "output" or "update"
   std::uint64_t step;
   abs_range range;   ///< the tensor's range; an update sets nan and max_abs, a stall nothing
-  std::string text;  ///< the whole report, for people
+  std::string text;  ///< the report, for people: see watch_policy::lines
 };
 
 class watch_error : public std::runtime_error {
@@ -36,7 +36,7 @@ class watch_error : public std::runtime_error {
 };
 
 struct watch_policy {
-  std::size_t frames = 21;  ///< number of latest frames in a report
+  std::size_t frames = 21;  ///< number of latest frames that a watch keeps
   /// Watches only steps whose number is a multiple of it. In other steps a watch sees updates only.
   std::uint64_t every = 1;
   /// The period, in frames of a place, between two readings of a weight or of its gradient. It
@@ -57,6 +57,9 @@ struct watch_policy {
   /// Without a call_back: true throws the first trouble of each step, false only counts. If the
   /// program never begins a step, each trouble throws.
   bool throws = true;
+  /// The most lines of an alarm's text, but its last frame is whole. overflow_watch::text has all
+  /// frames.
+  std::size_t lines = 10;
 };
 
 }  // namespace LOWP_UNIT

@@ -190,10 +190,13 @@ class watch_frames {
         {"\n\n", watch_indent, "*** Starting batch number=", step, " ***\n", watch_header});
   }
 
-  /// Returns all frames, the oldest first. Hugging Face's header of a step precedes its frames. The
+  /// Returns the frames, the oldest first. Hugging Face's header of a step precedes its frames. The
   /// first of several steps may have lost frames, so a line with its number precedes it instead.
-  [[nodiscard]] std::string text(std::vector<watched_place> const& places) const {
-    std::uint64_t const count = std::min<std::uint64_t>(next_, ring_.size());
+  /// @param most  of lines, but at least the last frame
+  [[nodiscard]] std::string text(std::vector<watched_place> const& places,
+                                 std::size_t most = std::size_t(-1)) const {
+    std::uint64_t const all = std::min<std::uint64_t>(next_, ring_.size());
+    std::uint64_t const count = count_in(most, all);
     std::uint64_t const first = ring_[slot(next_ - count)].step;
     std::uint64_t step = first, backward = 0;
     std::string body;
@@ -208,7 +211,9 @@ class watch_frames {
       body += text_of(places[frame.place], frame);
     }
     char const* const pass = backward == 0 ? " forward" : backward == count ? " backward" : "";
-    std::string text = joined_text({"Last ", count, pass, " frames:\n", watch_header});
+    std::string text = joined_text({"Last ", count});
+    if (count < all) text += joined_text({" of ", all});
+    text += joined_text({pass, " frames:\n", watch_header});
     if (!is_one_step) text += joined_text({watch_indent, "*** batch number=", first, " ***\n"});
     return text += body;
   }
@@ -216,6 +221,19 @@ class watch_frames {
  private:
   [[nodiscard]] std::size_t slot(std::uint64_t number) const {
     return static_cast<std::size_t>(number % ring_.size());
+  }
+  /// Returns the number of frames whose text has at most that many lines, at least one.
+  [[nodiscard]] std::uint64_t count_in(std::size_t most, std::uint64_t all) const {
+    std::size_t lines = 2, headers = 0;
+    std::uint64_t count = 0;
+    for (; count < all; ++count) {
+      watch_frame const& frame = ring_[slot(next_ - 1 - count)];
+      lines += 1 + frame.lines.size();
+      if (count == 0) continue;
+      if (frame.step != ring_[slot(next_ - count)].step) lines += headers++ == 0 ? 5u : 4u;
+      if (lines > most) break;
+    }
+    return count;
   }
   std::vector<watch_frame> ring_;
   std::uint64_t next_ = 0;  ///< number of the last frame

@@ -114,7 +114,7 @@ class overflow_watch {
   [[nodiscard]] std::vector<watched_place> const& places() const { return places_; }
   /// Returns the first trouble of all steps.
   [[nodiscard]] std::optional<watch_alarm> const& first() const { return first_; }
-  /// Returns "Last 21 forward frames: ...".
+  /// Returns "Last 21 forward frames: ...", with all frames that the watch keeps.
   [[nodiscard]] std::string text() const { return frames_.text(places_); }
   /// Returns the record of traced steps since the last call.
   [[nodiscard]] std::string take_trace() {
@@ -242,6 +242,11 @@ class overflow_watch {
     });
   }
 
+  /// Returns the lines of an alarm that are left for frames.
+  [[nodiscard]] std::size_t most_lines() const {
+    std::size_t const others = is_watched_ ? 2 : 3;
+    return policy_.lines < others ? 0 : policy_.lines - others;
+  }
   void alarm(watch_trouble trouble, std::size_t place, std::string const& tensor,
              abs_range const& range, auto const& details) {
     bool const is_reported = !has_alarmed_ && (policy_.call_back || policy_.throws);
@@ -253,8 +258,9 @@ class overflow_watch {
                  (trouble == watch_trouble::stalled    ? "stalled tensor"
                   : trouble == watch_trouble::overflow ? "overflow"
                                                        : "inf/nan") +
-                 " during batch_number=" + std::to_string(step_) + "\n" + text() + at.name + " (" +
-                 at.where.text() + "): " + details();
+                 " during batch_number=" + std::to_string(step_) + "\n" +
+                 frames_.text(places_, most_lines()) + at.name + " (" + at.where.text() +
+                 "): " + details();
     if (!is_watched_)
       found.text += detail::watch_unseen(trouble, step_, policy_.every, frames_.step());
     if (!first_) first_ = found;

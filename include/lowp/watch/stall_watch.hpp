@@ -2,126 +2,38 @@
 // Names tensors whose updates no longer arrive, while they train.
 //
 //     stall_watch watch;
+//     each step:  std::vector<update_report> reports(list.size());
+//                 update(list, optimizer, step, rounding, reports);
+//                 for (auto const& alarm : watch.observe(list, optimizer, step, reports))
+//                   std::puts(alarm.text().c_str());
+//
+// A tensor that is in no list, or in device memory, has a number:
+//
 //     auto const norm = watch.add("layers.0.norm.weight", p);
 //     each step:  update_report report;
 //                 update(p, g, m, v, optimizer, step, rounding, report);
-//                 if (auto const alarm = watch.observe(norm, step, optimizer.lr, report))
-//                   std::puts(alarm->text().c_str());
+//                 if (auto const alarm = watch.observe(norm, optimizer, step, report)) ...
 //
-// Give `update` a moment_report now and then, and pass it on: watch.observe(norm, step, report).
+// Give `update` moment_reports now and then, and pass them on in the same way.
 #pragma once
 
-#include <lowp/format/math.hpp>
-#include <lowp/measure/measuring.hpp>
+#include <lowp/ops/lists.hpp>
 #include <lowp/report/moment_report.hpp>
-#include <lowp/report/outside.hpp>
 #include <lowp/report/update_report.hpp>
 #include <lowp/train/optimizer.hpp>
+#include <lowp/watch/largest_gap.hpp>
+#include <lowp/watch/watched_tensor.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 namespace lowp {
 
-/// The conditions under which a tensor is frozen. Less than `least_applied` of the updates that
-/// recent steps requested was applied. And these requests amount to `evidence` times the largest
-/// gap between weights. Each step counts in units of its learning rate. A tensor is frozen, too, if
-/// each of the last `least_steps` steps had an element that is not finite: an infinite second
-/// moment stops its weight for good.
-///
-/// The second condition keeps stochastic rounding from false alarms. There the sum of all updates,
-/// in gaps, is the expected number E of moves, which are independent. Fewer than s E happen with a
-/// probability below exp(-E (1 - s + s ln s)) (Chernoff). With the defaults this is 2e-9.
-struct stall_policy {
-  double window = 100;  ///< steps; older ones count less, by a factor 1 - 1/window each
-  double least_applied = 0.1;
-  double evidence = 30;            ///< 0 if rounding is not stochastic and tensors are small
-  std::uint64_t least_steps = 10;  ///< between two changes of the verdict
-  double largest_bias = 1e-4;  ///< of a second moment in a step; it adds up to 1e-4 / (1 - beta2)
-};
-
 inline namespace LOWP_UNIT {
-
-struct watched_tensor {
-  std::string name;
-  double largest_gap = 0;             ///< distance from its largest weight to the next larger value
-  std::uint64_t steps = 0;            ///< observed steps
-  std::uint64_t silent = 0;           ///< latest steps that requested something and changed nothing
-  double applied = 0, requested = 0;  ///< recent sums of those of update_report, over the rate
-  double stalled = 0, count = 0;      ///< recent elements that did not move as requested, and all
-  double heaviest = 0;                ///< largest weight, 1 / rate, of a recent step in these
-  std::uint64_t nonfinite = 0;        ///< elements of the latest step that were not finite
-  std::uint64_t nonfinite_steps = 0;  ///< latest steps with such elements
-  bool is_frozen = false;
-  std::uint64_t since = 0;  ///< number of observed steps at the last change of is_frozen
-
-  // Recent sums of those of moment_counts, of the second moment.
-  double moment_error = 0, moment_size = 0, moment_stalled = 0, moment_wished = 0;
-  std::uint64_t moment_steps = 0;
-  bool is_moment_biased = false;
-
-  /// Returns the relative bias that rounding adds to the second moment in a step.
-  LOWP_HOST_FN double moment_bias() const { return detail::quotient(moment_error, moment_size, 0); }
-  /// Returns the share of the second moment's elements that wished to move and stayed.
-  LOWP_HOST_FN double moment_stalled_share() const {
-    return detail::quotient(moment_stalled, moment_wished, 0);
-  }
-
-  /// Returns the applied share of recent requests: 1 is faithful, 0 is frozen; 1 without requests.
-  LOWP_HOST_FN double applied_ratio() const { return detail::quotient(applied, requested, 1); }
-  /// Returns the share of recent elements that did not move as requested.
-  LOWP_HOST_FN double stalled_share() const { return detail::quotient(stalled, count, 0); }
-  /// Returns the recent mean of |u| / lr: typical_update::direction of advice.hpp.
-  LOWP_HOST_FN double direction() const { return detail::quotient(requested, count, 0); }
-  /// Returns the rate at which a mean update is half the gap of the largest weights. Below it, more
-  /// than half of their updates, rounded to nearest, are lost. It is 0 while nothing is known.
-  LOWP_HOST_FN double freezing_lr() const {
-    return detail::quotient(detail::quotient(largest_gap, 2, 0), direction(), 0);
-  }
-};
-
-struct stall_alarm {
-  std::size_t tensor;
-  std::uint64_t step;
-  double lr;
-  watched_tensor state;  ///< state at the alarm
-
-  /// Returns "norm.weight is frozen at step 812: 0 % of recent updates was applied, ...".
-  [[nodiscard]] std::string text() const { return state.name + " is " + verdict(); }
-  /// Returns the same text without the name.
-  [[nodiscard]] std::string verdict() const {
-    using detail::percent_of, detail::text_of;
-    auto const number = [](double x) { return text_of(convert<float>(x)); };
-    if (state.nonfinite != 0)
-      return "frozen at step " + std::to_string(step) + ": " + std::to_string(state.nonfinite) +
-             " elements are not finite, in the weight, the update or a stored moment, for " +
-             std::to_string(state.nonfinite_steps) + " steps";
-    return "frozen at step " + std::to_string(step) + ": " + percent_of(state.applied_ratio()) +
-           " of recent updates was applied, " + percent_of(state.stalled_share()) +
-           " of elements stalled, nothing changed for " + std::to_string(state.silent) +
-           " steps; lr is " + number(lr) +
-           ", and rounded to nearest most updates of the largest weights are lost below " +
-           number(state.freezing_lr());
-  }
-};
-
-struct moment_alarm {
-  std::size_t tensor;
-  std::uint64_t step;
-  watched_tensor state;  ///< state at the alarm
-
-  /// Returns "norm.weight: rounding biases v by 0.0005 in a step, at step 20; ...".
-  [[nodiscard]] std::string text() const {
-    return state.name + ": rounding biases v by " +
-           detail::text_of(convert<float>(state.moment_bias())) + " in a step, at step " +
-           std::to_string(step) + "; " + detail::percent_of(state.moment_stalled_share()) +
-           " of the elements that should change stayed; store v in float, or round it"
-           " stochastically";
-  }
-};
 
 LOWP_EXACT_BEGIN
 
@@ -149,15 +61,17 @@ class stall_watch {
   }
   /// Adds a tensor with these weights. Returns its number.
   /// @throws std::invalid_argument  a weight is infinite or NaN
-  template <input P>
+  template <readable P>
+    requires(!detail::in_blocks<P>)
   std::size_t add(std::string name, P const& weights) {
-    return add(std::move(name), gap_of(weights));
+    return add(std::move(name), detail::largest_gap(weights));
   }
   /// Measures the largest gap again, for weights that have grown.
-  template <input P>
+  template <readable P>
+    requires(!detail::in_blocks<P>)
   void measure_again(std::size_t tensor, P const& weights) {
     watched_tensor& t = known(tensor);
-    double const gap = gap_of(weights);
+    double const gap = detail::largest_gap(weights);
     refuse_unless_finite(t.name, "largest_gap", gap);
     t.largest_gap = gap;
   }
@@ -190,6 +104,42 @@ class stall_watch {
     return moment_alarm{tensor, step, t};
   }
 
+  /// Records a step at the rate of an optimizer.
+  template <optimizer Optimizer>
+  std::optional<stall_alarm> observe(std::size_t tensor, Optimizer const& optimizer,
+                                     std::uint64_t step, update_report const& report) {
+    return observe(tensor, step, optimizer.lr, report);
+  }
+
+  /// Records a step of a list, after `update` took it. The first call adds the tensors of the list,
+  /// by their names and memory. The watch reads their weights, and again after each `window` steps.
+  /// @param list     tensors of `update`, in host memory
+  /// @param reports  one for each tensor, on this step alone
+  /// @return  the alarms of tensors that are frozen now and were not before the step
+  /// @throws std::invalid_argument  the numbers of reports and tensors differ, or of elements of a
+  ///                                report and its tensor; lr is not finite and at least 0
+  template <call_list L, optimizer Optimizer>
+  std::vector<stall_alarm> observe(L const& list, Optimizer const& optimizer, std::uint64_t step,
+                                   std::span<update_report const> reports) {
+    double const lr = optimizer.lr;
+    refuse_unless_finite(optimizer.name, "lr", lr);
+    return observe_each<stall_alarm>(
+        list, reports, [&](std::size_t number, auto const& tensor, update_report const& report) {
+          measure_now_and_then(tensors_[number], tensor.p);
+          return observe(number, step, lr, report);
+        });
+  }
+  /// Records the moments of a step of a list.
+  /// @return  the alarms of second moments that are biased now and were not before the step
+  template <call_list L, optimizer Optimizer>
+  std::vector<moment_alarm> observe(L const& list, Optimizer const&, std::uint64_t step,
+                                    std::span<moment_report const> reports) {
+    return observe_each<moment_alarm>(
+        list, reports, [&](std::size_t number, auto const&, moment_report const& report) {
+          return observe(number, step, report);
+        });
+  }
+
   [[nodiscard]] std::vector<watched_tensor> const& tensors() const { return tensors_; }
 
  private:
@@ -202,19 +152,54 @@ class stall_watch {
   static void refuse_unless_finite(std::string const& tensor, char const* what, double x) {
     detail::refuse_if(detail::check_numbers(("stall_watch: " + tensor).c_str(), {{what, x}}));
   }
+  template <class Alarm, class List, class Report>
+  std::vector<Alarm> observe_each(List const& list, std::span<Report const> reports,
+                                  auto const& record) {
+    auto const count = static_cast<std::size_t>(std::ranges::distance(list));
+    if (reports.size() != count)
+      detail::refuse_if(detail::joined_text(
+          {"stall_watch: ", reports.size(), " reports for a list of ", count, " tensors"}));
+    std::uint32_t place = 0;
+    for (auto const& tensor : list) {
+      std::uint64_t const seen = reports[place].count, size = detail::read("p", tensor.p).size();
+      if (seen != size)
+        detail::refuse_if(detail::joined_text({"stall_watch: the report on tensor ",
+                                               detail::tensor_text(list, place).c_str(), " counts ",
+                                               seen, " elements of ", size,
+                                               ": reports add up, so give each step new ones"}));
+      ++place;
+    }
+    std::vector<Alarm> alarms;
+    std::size_t number = 0;
+    place = 0;
+    for (auto const& tensor : list) {
+      number = number_of(tensor, place, number);
+      auto const alarm = record(number++, tensor, reports[place++]);
+      if (alarm) alarms.push_back(*alarm);
+    }
+    return alarms;
+  }
+  /// Returns the number of a list's tensor, which it adds if it is new.
+  /// @param guess  where the search begins: the tensors of a list follow each other
+  std::size_t number_of(auto const& tensor, std::uint32_t place, std::size_t guess) {
+    auto& p = tensor.p;
+    using argument = detail::argument_of<std::remove_reference_t<decltype(p)>>;
+    void const* const weights = argument::extents("p", p)[0].data;
+    std::string name = tensor.name.empty() ? detail::joined_text({"tensor ", place}).c_str()
+                                           : std::string(tensor.name);
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      std::size_t const number = (guess + i) % tensors_.size();
+      if (tensors_[number].weights == weights && tensors_[number].name == name) return number;
+    }
+    tensors_.push_back({.name = std::move(name), .weights = weights});
+    return tensors_.size() - 1;
+  }
   template <class P>
-  static double gap_of(P const& weights) {
-    using T = element_of<P const&>;
-    gradient_report const report = detail::measured(weights);
-    if (report.nan != 0) return __builtin_nan("");
-    float const largest = report.largest.value();
-    detail::default_environment const environment;
-    if constexpr (narrow<T>)
-      return detail::as_double(ulp(T(largest)));
-    else
-      return detail::as_double(lanes::is_finite(largest)
-                                   ? detail::step_above<detail::binary32>(lanes::bits(largest))
-                                   : largest);
+  void measure_now_and_then(watched_tensor& t, P const& weights) const {
+    auto const period = static_cast<std::uint64_t>(std::min(policy_.window, 0x1p32));
+    if (t.steps % period != 0) return;
+    double const gap = detail::largest_gap(weights);
+    if (detail::check_numbers("", {{"", gap}}).empty()) t.largest_gap = gap;
   }
 
   LOWP_OPAQUE void remember(watched_tensor& t, moment_counts const& v) const {
@@ -232,12 +217,13 @@ class stall_watch {
     return is_known(t) && is_frozen(t) != t.is_frozen;
   }
   void remember(watched_tensor& t, double lr, update_report const& report) const {
-    double const kept = 1 - 1 / policy_.window;
+    double const kept = has_evidence(t) ? 1 - 1 / policy_.window : 1;
     double const applied = report.applied.value(), requested = report.requested.value();
     ++t.steps;
     t.nonfinite = report.nonfinite;
     t.nonfinite_steps = report.nonfinite == 0 ? 0 : t.nonfinite_steps + 1;
     t.silent = requested > 0 && detail::is_equal(applied, 0.0) ? t.silent + 1 : 0;
+    t.silent_requested = t.silent == 0 ? 0 : t.silent_requested + requested;
     // No update of floats is left at a smaller rate, and a quotient could be infinite for ever.
     if (!(lr > 0x1p-300)) return;
     t.applied = kept * t.applied + applied / lr;
@@ -249,14 +235,20 @@ class stall_watch {
   bool stays_nonfinite(watched_tensor const& t) const {
     return t.nonfinite != 0 && t.nonfinite_steps >= policy_.least_steps;
   }
+  bool has_evidence(watched_tensor const& t) const {
+    return t.requested > 0 && t.requested >= policy_.evidence * t.largest_gap * t.heaviest;
+  }
+  bool stays_silent(watched_tensor const& t) const {
+    return static_cast<double>(t.silent) >= policy_.window &&
+           t.silent_requested >= policy_.evidence * t.largest_gap;
+  }
   /// Returns true if the evidence suffices for a verdict.
   bool is_known(watched_tensor const& t) const {
-    bool const is_enough =
-        t.requested > 0 && t.requested >= policy_.evidence * t.largest_gap * t.heaviest;
-    return t.steps - t.since >= policy_.least_steps && (is_enough || stays_nonfinite(t));
+    return t.steps - t.since >= policy_.least_steps &&
+           (has_evidence(t) || stays_silent(t) || stays_nonfinite(t));
   }
   bool is_frozen(watched_tensor const& t) const {
-    return stays_nonfinite(t) || t.applied < policy_.least_applied * t.requested;
+    return stays_nonfinite(t) || stays_silent(t) || t.applied < policy_.least_applied * t.requested;
   }
 
   stall_policy policy_;

@@ -29,7 +29,7 @@
 // expect-each: 3.*names::out.*not_a_lasting_writable_range
 // expect-each: missing<3.*names::columns
 // expect-each: 3.*names::columns.*not_a_number
-// expect-each: 2.*names::mask.*not_a_score_mask
+// expect-each: 2.*names::mask.*neither_an_array_of_bool
 // expect-each: 2.*names::weight
 // expect-each: 3.*names::bias
 // expect-each: 1.*names::x.*format_with_infinity
