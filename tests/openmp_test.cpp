@@ -246,9 +246,10 @@ TEST(openmp, norms_backward) {
     std::vector<lowp::bfloat16> alone(x.size());
     std::vector<lowp::bfloat16> shared(x.size());
     std::vector<std::vector<float>> sums(4, std::vector<float>(columns));
-    lowp::layer_norm_backward(x, weight, x, mean, reciprocal, alone, sums[0], sums[1], columns);
-    lowp::openmp::layer_norm_backward(x, weight, x, mean, reciprocal, shared, sums[2], sums[3],
-                                      columns);
+    lowp::layer_norm_backward(x, weight, x, mean, reciprocal, lowp::added_to{alone}, sums[0],
+                              sums[1], columns);
+    lowp::openmp::layer_norm_backward(x, weight, x, mean, reciprocal, lowp::added_to{shared},
+                                      sums[2], sums[3], columns);
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_TRUE(same_bits(sums[0], sums[2]));
     EXPECT_TRUE(same_bits(sums[1], sums[3]));
@@ -306,6 +307,12 @@ TEST(openmp, norms) {
     EXPECT_TRUE(same_bits(alone, shared));
     EXPECT_TRUE(same_bits(mean, shared_mean));
     EXPECT_TRUE(same_bits(reciprocal, shared_reciprocal));
+    std::vector<lowp::float16> stream = x;
+    std::vector<lowp::float16> shared_stream = x;
+    lowp::add_rms_norm(stream, x, weight, alone, columns, 1e-6f, random_bits);
+    lowp::openmp::add_rms_norm(shared_stream, x, weight, shared, columns, 1e-6f, random_bits);
+    EXPECT_TRUE(same_bits(stream, shared_stream));
+    EXPECT_TRUE(same_bits(alone, shared));
   });
 }
 

@@ -159,8 +159,19 @@ void count_rows(std::string const& type) {
     lowp::scale_mask_softmax(std::span(in).first(size), mask, std::span(out).first(size), columns,
                              0.5f);
   });
-  count(("pieces/gelu_tanh/" + type).c_str(), [&](std::size_t size) {
-    lowp::gelu_tanh(std::span(in).first(size), std::span(out).first(size));
+  auto const count_map = [&](char const* name, auto const& map) {
+    count((name + type).c_str(),
+          [&](std::size_t size) { map(std::span(in).first(size), std::span(out).first(size)); });
+  };
+  count_map("pieces/gelu_tanh/", lowp::gelu_tanh);
+  count_map("pieces/gelu/", lowp::gelu);
+  count_map("pieces/silu/", lowp::silu);
+  count_map("pieces/gated_silu/", [](auto x, auto y) { lowp::gated_silu(x, x, y); });
+  count_map("backward/gelu/", [](auto x, auto y) { lowp::gelu_backward(x, x, y); });
+  count_map("backward/silu/", [](auto x, auto y) { lowp::silu_backward(x, x, y); });
+  std::vector<T> stream = normal<T>();
+  count_map("pieces/add_rms_norm/", [&](auto u, auto y) {
+    lowp::add_rms_norm(std::span(stream).first(u.size()), u, weight, y, columns, 1e-6f);
   });
   count(("pieces/layer_norm/" + type).c_str(), [&](std::size_t size) {
     lowp::layer_norm(std::span(in).first(size), weight, bias, std::span(out).first(size), columns,

@@ -26,7 +26,7 @@ ROOT = HERE.parents[1]
 BACKENDS = {"avx512_bf16": "AVX-512", "avx2": "AVX2", "neon": "NEON", "neon_bf16": "NEON with BF16"}
 ARM_BACKENDS = ["neon", "neon_bf16"]
 # The other kernels are those of NEON.
-WRITES_BFLOAT16 = re.compile("(->|^fused_add/|^update/adamw/|^softmax/(scale_mask/)?|^pieces/(gelu_tanh|layer_norm)/)bfloat16")
+WRITES_BFLOAT16 = re.compile("(->|^fused_add/|^update/adamw/|^softmax/(scale_mask/)?|^pieces/(gelu_tanh|gelu|silu|gated_silu|layer_norm|add_rms_norm)/|^backward/(gelu|silu)/)bfloat16")
 ARM = "aarch64-linux-gnu-"
 QEMU = ["qemu-aarch64", "-cpu", "max", "-singlestep", "-d", "exec,nochain"]
 OPTIONS = ("-O2", "-fno-math-errno")  # errno keeps the compiled loops from square roots of vectors

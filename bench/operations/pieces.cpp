@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GELU, SiLU, norms over rows, sums, clamp and scaling: what stands between the products of a
-// transformer.
+// GELU, SiLU, norms over rows, behind residual sums too, sums, clamp and scaling: what stands
+// between the products of a transformer.
 #include "harness/main.hpp"
 #include "maps.hpp"
 
@@ -15,6 +15,23 @@ namespace {
 template <class Traffic, class T, class Run>
 void add(bench::suite& cases, std::string const& name, bench::map_input input, Run run) {
   cases.add<Traffic>(name, bench::timed_map<T, T>(input, run), input.least);
+}
+
+/// `run` takes the residual stream, zeros that are added to it, and the output.
+template <class T, class Run>
+void add_with_stream(bench::suite& cases, std::string const& name, Run run) {
+  cases.add<bench::traffic<bench::reads<T>, bench::reads<T>, bench::writes<T>, bench::writes<T>>>(
+      name,
+      [=](benchmark::State& state, std::size_t n) {
+        bench::data memory;
+        std::span<T> const x = memory.random<T>(n), out = memory.random<T>(n);
+        std::span<T const> const u = memory.random<T>(n, [](float) { return 0.0f; });
+        for (auto _ : state) {
+          run(x, u, out);
+          benchmark::ClobberMemory();
+        }
+      },
+      bench::norm_columns);
 }
 
 template <class T>
@@ -34,6 +51,20 @@ void add_all(bench::suite& cases, std::string const& type) {
   });
   add<both, T>(cases, "layer_norm/" + type, rows, [p](auto in, auto out) {
     bench::on::layer_norm(in, p.weight, p.bias, out, bench::norm_columns, bench::norm_eps);
+  });
+  add_with_stream<T>(cases, "add_rms_norm/" + type, [p](auto x, auto u, auto out) {
+    bench::on::add_rms_norm(x, u, p.weight, out, bench::norm_columns, bench::norm_eps);
+  });
+  add_with_stream<T>(cases, "add_rms_norm in two calls/" + type, [p](auto x, auto u, auto out) {
+    bench::on::fused_add(x, 1.0f, u);
+    bench::on::rms_norm(x, p.weight, out, bench::norm_columns, bench::norm_eps);
+  });
+  add_with_stream<T>(cases, "add_layer_norm/" + type, [p](auto x, auto u, auto out) {
+    bench::on::add_layer_norm(x, u, p.weight, p.bias, out, bench::norm_columns, bench::norm_eps);
+  });
+  add_with_stream<T>(cases, "add_layer_norm in two calls/" + type, [p](auto x, auto u, auto out) {
+    bench::on::fused_add(x, 1.0f, u);
+    bench::on::layer_norm(x, p.weight, p.bias, out, bench::norm_columns, bench::norm_eps);
   });
   add<both, T>(cases, "scale_by_power_of_two, reported/" + type, elements, [](auto in, auto out) {
     lowp::scaling_report report;

@@ -108,26 +108,36 @@ def activation_cases(form, x, wide):
         yield name, run, out, exact, numpy.abs(wide)
 
 
-def norm_cases(form, x, wide):
+def norm_cases(form, x, wide, is_behind_sum=False):
+    """Two calls behind a residual sum, for one of lowp's; the norm is that of the rounded sum."""
     import torch
     x, wide = x.view(-1, NORM_COLUMNS), wide.reshape(-1, NORM_COLUMNS)
+    prefix, stream, addend = "", (lambda: x), None
+    if is_behind_sum:
+        addend, total = x.flip(0), torch.empty_like(x)
+        prefix, stream = "add_", (lambda: torch.add(x, addend, out=total))
+        wide = stream().to(torch.float64).numpy()
     ramp = torch.arange(NORM_COLUMNS) / NORM_COLUMNS
     weight, bias = (1 + ramp).to(x.dtype), (ramp - 0.5).to(x.dtype)
     w, b = (t.to(torch.float64).numpy() for t in (weight, bias))
     functional = torch.nn.functional
 
     def layer_norm():
-        return functional.layer_norm(x, (NORM_COLUMNS,), weight, bias, NORM_EPS)
+        return functional.layer_norm(stream(), (NORM_COLUMNS,), weight, bias, NORM_EPS)
 
     def rms_norm():
-        return functional.rms_norm(x, (NORM_COLUMNS,), weight, NORM_EPS)
+        return functional.rms_norm(stream(), (NORM_COLUMNS,), weight, NORM_EPS)
 
     centred = wide - wide.mean(axis=1, keepdims=True)
     root = numpy.sqrt((centred**2).mean(axis=1, keepdims=True) + NORM_EPS)
     y = centred / root * w
-    yield "layer_norm", layer_norm, layer_norm(), y + b, numpy.abs(y) + numpy.abs(b)
+    yield prefix + "layer_norm", layer_norm, layer_norm(), y + b, numpy.abs(y) + numpy.abs(b)
     y = wide / numpy.sqrt((wide**2).mean(axis=1, keepdims=True) + NORM_EPS) * w
-    yield "rms_norm", rms_norm, rms_norm(), y, numpy.abs(y)
+    yield prefix + "rms_norm", rms_norm, rms_norm(), y, numpy.abs(y)
+
+
+def sum_norm_cases(form, x, wide):
+    return norm_cases(form, x, wide, is_behind_sum=True)
 
 
 def sum_case(form, elements):
@@ -145,9 +155,9 @@ def sum_case(form, elements):
 
 def piece_cases():
     for form, size in TYPES.items():
-        elements = elements_of(2 * size)
-        x, wide = input_of(form, elements, 2)
-        for cases in (activation_cases, norm_cases):
+        for streams, cases in ((2, activation_cases), (2, norm_cases), (4, sum_norm_cases)):
+            elements = elements_of(streams * size)
+            x, wide = input_of(form, elements, 2)
             for case, run, found, exact, scale in cases(form, x, wide):
                 name = f"pieces/{case}/{form}/torch"
                 compare(name, form, found.view(-1), exact.reshape(-1), scale.reshape(-1))

@@ -185,6 +185,12 @@ def pieces():
             asked = 1 if name in ("layer norm", "sum") and form == "float" else None
             yield row(f"{name}, {form}", f"pieces/{case}/{form}",
                       fastest(f"pieces/{case}/{form}", asked, asked))
+    for name, case in (("residual sum and RMS norm", "add_rms_norm"),
+                       ("residual sum and layer norm", "add_layer_norm")):
+        for form in TYPES:
+            yield row(f"{name}, {form}", f"pieces/{case}/{form}",
+                      against("two calls", f"pieces/{case} in two calls/{form}"),
+                      fastest(f"pieces/{case}/{form}"))
     for name, case in (("scaling by a power of two, with its report",
                         "scale_by_power_of_two, reported"),
                        ("clamp of what has not overflowed", "clamp_overflow of nothing")):

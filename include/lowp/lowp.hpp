@@ -23,7 +23,8 @@
   LOWP_ACTIVATIONS(LOWP_FOUR_OF_ACTIVATION, X) \
   X(softmax) X(log_softmax) X(softmax_pb_relax) X(scale_mask_softmax) X(cross_entropy) \
   X(softmax_backward) X(log_softmax_backward) X(scale_mask_softmax_backward) \
-  X(rms_norm) X(layer_norm) X(rms_norm_backward) X(layer_norm_backward) X(add_rows) \
+  X(rms_norm) X(layer_norm) X(add_rms_norm) X(add_layer_norm) \
+  X(rms_norm_backward) X(layer_norm_backward) X(add_rows) \
   X(clamp_overflow) X(scale_by_power_of_two)
 // clang-format on
 

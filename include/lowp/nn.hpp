@@ -2,7 +2,7 @@
 // Layers that do not overflow, over rows of `columns` elements, and their derivatives:
 //
 //     softmax, log_softmax, scale_mask_softmax, softmax_pb_relax, mask_value<T>
-//     rms_norm, layer_norm
+//     rms_norm, layer_norm; add_rms_norm, add_layer_norm behind a residual sum
 //     gelu_tanh, gelu, silu; gated_gelu_tanh ...
 //     add_rows, a bias's derivative
 //     cross_entropy, the loss and its derivative in one call
@@ -12,6 +12,7 @@
 #include <lowp/base/hide_macros.inc>
 
 #include <lowp/nn/activation.hpp>
+#include <lowp/nn/add_norm.hpp>
 #include <lowp/nn/add_rows.hpp>
 #include <lowp/nn/clamp_overflow.hpp>
 #include <lowp/nn/cross_entropy.hpp>

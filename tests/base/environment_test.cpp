@@ -364,6 +364,11 @@ struct every_function {
     WRITES(of_columns, lowp::layer_norm_backward(x, weight, g, of_rows_too, of_rows, y, of_columns,
                                                  of_columns_too, columns));
     WRITES(of_columns, lowp::add_rows(g, lowp::added_to{of_columns}, columns));
+    WRITES(p, lowp::add_rms_norm(p, x, weight, y, columns, eps, of_rows));
+    WRITES(y, lowp::add_layer_norm(p, x, weight, weight, y, columns, eps, of_rows_too, of_rows,
+                                   lowp::upward{}));
+    WRITES(z,
+           lowp::rms_norm_backward(p, weight, g, of_rows, lowp::added_to{z}, of_columns, columns));
     lowp::sum_report loss;
     WRITES(of_rows,
            lowp::cross_entropy(x, labels, columns, {.label_smoothing = 0.1f}, of_rows, y, loss));

@@ -109,6 +109,16 @@ void expect_same_rows() {
     expect(
         "rms_norm", [&](auto& out) { lowp::rms_norm(x, weight, out, columns, 1e-6f); },
         [&](auto const& out) { lowp::cuda::rms_norm(nullptr, in, weights, out, columns, 1e-6f); });
+    std::vector<In> sum = x;
+    device_range<In> const stream(x);
+    lowp::stochastic const draws{.seed = 5, .stream = 2, .offset = 3};
+    expect(
+        "add_rms_norm",
+        [&](auto& out) { lowp::add_rms_norm(sum, x, weight, out, columns, 1e-6f, draws); },
+        [&](auto const& out) {
+          lowp::cuda::add_rms_norm(nullptr, stream, in, weights, out, columns, 1e-6f, draws);
+        });
+    EXPECT_TRUE(same_bits(stream.read(), sum));
     // The last column lies between the rows.
     std::size_t const some = columns - (columns > 1 ? 1 : 0);
     auto const row_of = [&](auto& range) {
@@ -232,6 +242,17 @@ TEST_F(device_pieces, derivatives) {
         [&](auto const& dx) {
           lowp::cuda::layer_norm_backward(nullptr, in, weights, gradient, statistics, statistics,
                                           dx, of_weight, of_bias, columns);
+        });
+    expect(
+        "layer_norm_backward, added to",
+        [&](auto& dx) {
+          lowp::layer_norm_backward(x, weight, dy, statistic, statistic, lowp::added_to{dx},
+                                    want_weight, want_bias, columns);
+        },
+        [&](auto const& dx) {
+          lowp::cuda::layer_norm_backward(nullptr, in, weights, gradient, statistics, statistics,
+                                          lowp::added_to{std::span(dx.data(), dx.size())},
+                                          of_weight, of_bias, columns);
         });
     expect_floats("dweight", want_weight, of_weight);
     expect_floats("dbias", want_bias, of_bias);

@@ -72,6 +72,9 @@ void rows(cudaStream_t stream, memory const& a, memory const& b, memory const& o
   lowp::cuda::log_softmax(stream, in, out, 100);
   lowp::cuda::rms_norm(stream, in, in.first(100), out, 100, 1e-6f);
   lowp::cuda::layer_norm(stream, in, in.first(100), in.first(100), out, 100, 1e-6f);
+  lowp::cuda::add_rms_norm(stream, out, in, in.first(100), other.of<T>(), 100, 1e-6f);
+  lowp::cuda::add_layer_norm(stream, out, in, in.first(100), in.first(100), other.of<T>(), 100,
+                             1e-6f, lowp::stochastic{1});
   lowp::cuda::layer_norm(stream, lowp::strided_rows{in, 104}, in.first(100), in.first(100),
                          lowp::strided_rows{out, 104}, 100, 1e-6f, other.of<float>().first(10),
                          other.of<float>().last(10));
@@ -81,6 +84,8 @@ void rows(cudaStream_t stream, memory const& a, memory const& b, memory const& o
   lowp::cuda::scale_mask_softmax(
       stream, in, lowp::attention_mask<T>{std::span<T const>(other.of<T>())}, out, 100, 0.5f);
   lowp::cuda::scale_mask_softmax(stream, in, lowp::causal_mask{5}, out, 100, 0.5f);
+  lowp::cuda::rms_norm_backward(stream, in, in.first(100), in, other.of<float>().first(10),
+                                lowp::added_to{out}, other.of<float>().last(100), 100);
 }
 
 #ifndef LOWP_TEST_SOME

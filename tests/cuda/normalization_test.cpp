@@ -91,6 +91,24 @@ void expect_bits_of_host(std::vector<std::size_t> const& lengths, std::size_t ro
               "");
     expect_same();
     EXPECT_EQ(grid.bytes_written - written, x.size() * sizeof(T) + 2 * rows * sizeof(float));
+    // Behind a residual sum, which stochastic rounding draws for by an element's place.
+    std::vector<T> sum = gradients(x, columns);
+    std::vector<T> const addend = x;
+    std::vector<T> spaced_sum = spread(sum, columns, between, T(3.0f));
+    lowp::strided_rows const stream{std::span(spaced_sum), columns + between};
+    lowp::stochastic const draws{.seed = 5, .stream = 2, .offset = 3};
+    lowp::add_layer_norm(sum, addend, weight, bias, want, columns, 1e-6f, want_mean,
+                         want_reciprocal, draws);
+    std::uint64_t const written_before = grid.bytes_written;
+    ASSERT_EQ(refusal_of<lowp::detail::add_layer_norm_operation>(
+                  executor, stream, in, weight, bias, out, columns, 1e-6f, mean, reciprocal, draws),
+              "");
+    expect_same();
+    std::vector<T> const got_sum = gathered(spaced_sum, columns, between, T(3.0f));
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_TRUE(has_bits(got_sum[i], code_of(sum[i]), x[i], i));
+    EXPECT_EQ(grid.bytes_written - written_before,
+              2 * x.size() * sizeof(T) + 2 * rows * sizeof(float));
     // Their derivatives, of rows without infinity.
     std::vector<T> finite = x;
     for (T& each : finite)
@@ -111,6 +129,13 @@ void expect_bits_of_host(std::vector<std::size_t> const& lengths, std::size_t ro
         refusal_of<lowp::detail::layer_norm_backward_operation>(
             executor, from, weight, with, mean, reciprocal, out, got_sums[0], got_sums[1], columns),
         "");
+    expect_same();
+    lowp::layer_norm_backward(finite, weight, dy, mean, reciprocal, lowp::added_to{want},
+                              want_sums[0], want_sums[1], columns);
+    ASSERT_EQ(refusal_of<lowp::detail::layer_norm_backward_operation>(
+                  executor, from, weight, with, mean, reciprocal, lowp::added_to{out}, got_sums[0],
+                  got_sums[1], columns),
+              "");
     expect_same();
     for (std::size_t i = 0; i < columns; ++i) {
       ASSERT_TRUE(std::isfinite(want_sums[0][i]) || i == columns / 2);

@@ -185,6 +185,15 @@ FAULTS = [
     ("nn/normalization.hpp", "s.corrections < most_corrections", "false", "nn/normalization"),
     ("nn/normalization.hpp", "s.corrections < most_corrections", "s.corrections < 1", "nn/normalization"),
     ("nn/normalization.hpp", "is_constant ? lanes::broadcast<F>(1) : fine_scale(s.scale, variance)", "fine_scale(s.scale, variance)", "nn/normalization"),
+    # Residual sums: places of random bits, blocks, terms; a gradient's old value, its place.
+    ("simd/rows/row_sum.hpp", "all.operand.after(row * columns)", "all.operand.after(row * all.stride)", "nn/normalization"),
+    ("simd/rows/row_sum.hpp", "x.stride == columns && addend.stride == columns", "x.stride == columns", "nn/normalization"),
+    ("simd/rows/row_sum.hpp", "end - row < most ? end - row : most", "most", "nn/normalization"),
+    ("nn/add_norm.hpp", "role.range.is_written = true;", "", "nn/normalization"),
+    ("simd/rows/row_loop.hpp", "lanes::add(out.load(k), result)", "result", "nn/backward"),
+    ("cuda/rows/row_sum.hpp", "x_.encode(thread, x, first_ + column, count);", "x_.encode(thread, x, column, count);", "cuda/normalization"),
+    ("cuda/rows/row_sum.hpp", "x[k] = x_.written(k);", "", "cuda/normalization"),
+    ("cuda/rows/row_kernel.hpp", "out[k] = lanes::add(old[k], out[k]);", "", "cuda/normalization"),
     # Activations: digits of the tail, signs, ends, derivatives.
     ("nn/activation_functions.hpp", "bounded_exp<of_minus>(half_square, surplus)", "bounded_exp<of_minus>(half_square)", "nn/activation"),
     ("nn/activation_functions.hpp", "select(is_negative, broadcast<F>(-0.0f), x)", "select(is_negative, broadcast<F>(0), x)", "nn/activation"),

@@ -914,6 +914,40 @@ TYPED_TEST(backward, norms_lie_anywhere) {
   }
 }
 
+// Two gradients of a residual stream: one rounding of their sum in float.
+TYPED_TEST(backward, norms_add_to_a_gradient) {
+  using In = typename TypeParam::in;
+  using Out = typename TypeParam::out;
+  for (std::size_t const columns : {1U, 7U, 129U, 1000U, 8200U}) {
+    norm_case<In> c(20, columns);
+    std::vector<In> y(c.x.size());
+    lowp::layer_norm(c.x, c.weight, c.bias, y, columns, 1e-6f, c.mean, c.reciprocal);
+    std::vector<float> alone(c.x.size());
+    lowp::layer_norm_backward(c.x, c.weight, c.dy, c.mean, c.reciprocal, alone, c.dweight, c.dbias,
+                              columns);
+    std::vector<float> const sums = c.dweight;
+    std::mt19937 random(static_cast<unsigned>(columns));
+    std::normal_distribution<float> normal;
+    std::vector<Out> dx;
+    for (std::size_t i = 0; i < alone.size(); ++i) dx.push_back(Out(normal(random)));
+    std::vector<Out> want;
+    for (std::size_t i = 0; i < alone.size(); ++i) want.push_back(Out(float(dx[i]) + alone[i]));
+    auto spaced = spread(dx, columns, 3, Out(-7.0f));
+    auto const expect_sums = [&](std::vector<Out> const& got) {
+      for (std::size_t i = 0; i < want.size(); ++i)
+        ASSERT_TRUE(has_bits(got[i], code_of(want[i]), columns, i));
+      EXPECT_EQ(c.dweight, sums);
+    };
+    lowp::layer_norm_backward(c.x, c.weight, c.dy, c.mean, c.reciprocal, lowp::added_to{dx},
+                              c.dweight, c.dbias, columns);
+    expect_sums(dx);
+    lowp::strided_rows const to{spaced, columns + 3};
+    lowp::layer_norm_backward(c.x, c.weight, c.dy, c.mean, c.reciprocal, lowp::added_to{to},
+                              c.dweight, c.dbias, columns);
+    expect_sums(gathered(spaced, columns, 3, Out(-7.0f)));
+  }
+}
+
 // A large element makes the reciprocal small, so that products with it are subnormal.
 TEST(backward_norms, of_an_element_that_dwarfs_the_others) {
   for (float const dy : {0x1p10f, 0x1p126f}) {

@@ -443,6 +443,80 @@ TEST(normalization, of_many_rows) {
   }
 }
 
+// x = round(x + u), then its norm: the bits of two calls. Blocks of several rows, and of a part.
+template <class R>
+void expect_norms_of_sums(std::size_t columns, R const& rounding) {
+  SCOPED_TRACE(columns);
+  std::size_t const rows = (std::size_t{1} << 14) / columns + 3;
+  std::mt19937 random(static_cast<unsigned>(columns));
+  std::normal_distribution<float> normal;
+  auto const numbers = [&](std::size_t count) {
+    std::vector<lowp::float16> x;
+    for (std::size_t i = 0; i < count; ++i) x.emplace_back(normal(random));
+    return x;
+  };
+  std::vector<lowp::float16> const x = numbers(rows * columns), u = numbers(rows * columns);
+  std::vector<lowp::bfloat16> const weight(columns, lowp::bfloat16(2));
+  std::vector<float> const bias(columns, 0.5f);
+  std::vector<lowp::float16> sum = x, rms(x.size()), layer(x.size());
+  std::vector<float> of_rms(rows), mean(rows), deviation(rows);
+  lowp::fused_add(sum, 1, u, rounding);
+  lowp::rms_norm(sum, weight, rms, columns, 1e-6f, of_rms);
+  lowp::layer_norm(sum, weight, bias, layer, columns, 1e-6f, mean, deviation);
+
+  std::vector<lowp::float16> stream = x, out(x.size());
+  std::vector<float> first(rows), second(rows);
+  lowp::add_rms_norm(stream, u, weight, out, columns, 1e-6f, first, rounding);
+  EXPECT_EQ(stream, sum);
+  EXPECT_EQ(out, rms);
+  EXPECT_EQ(first, of_rms);
+  stream = x;
+  out = u;
+  lowp::add_layer_norm(stream, out, weight, bias, out, columns, 1e-6f, first, second, rounding);
+  EXPECT_EQ(stream, sum);
+  EXPECT_EQ(out, layer);
+  EXPECT_EQ(first, mean);
+  EXPECT_EQ(second, deviation);
+
+  // With something between rows, in which neither results nor random bits change.
+  lowp::float16 const poison = std::numeric_limits<lowp::float16>::quiet_NaN();
+  stream = spread(x, columns, 3, poison);
+  std::vector<lowp::float16> const spaced = spread(u, columns, 2, poison);
+  out = spread(rms, columns, 5, poison);
+  lowp::add_layer_norm(lowp::strided_rows{stream, columns + 3},
+                       lowp::strided_rows{spaced, columns + 2}, weight, bias,
+                       lowp::strided_rows{out, columns + 5}, columns, 1e-6f, rounding);
+  EXPECT_EQ(gathered(stream, columns, 3, poison), sum);
+  EXPECT_EQ(gathered(out, columns, 5, poison), layer);
+}
+TEST(normalization, behind_a_residual_sum) {
+  for (std::size_t const columns : {1U, 37U, 300U, 17000U}) {
+    expect_norms_of_sums(columns, lowp::nearest_even{});
+    expect_norms_of_sums(columns, lowp::stochastic{.seed = 3, .stream = 4, .offset = 5});
+  }
+}
+
+// The stream, the sum's other term and the result as columns of one matrix.
+TEST(normalization, of_sums_of_rows_side_by_side) {
+  std::vector<lowp::float16> matrix;
+  for (int i = 0; i < 4 * 9; ++i) matrix.emplace_back(static_cast<float>(i % 7 - 3));
+  std::vector<lowp::bfloat16> const weight(3, lowp::bfloat16(2));
+  auto const part = [&](std::size_t first) {
+    return lowp::strided_rows{std::span(matrix).subspan(first), 9};
+  };
+  std::vector<lowp::float16> want;
+  for (std::size_t r = 0; r < 4; ++r) {
+    std::vector<lowp::float16> x(matrix.begin() + static_cast<std::ptrdiff_t>(9 * r),
+                                 matrix.begin() + static_cast<std::ptrdiff_t>(9 * r + 3));
+    for (std::size_t i = 0; i < 3; ++i) x[i] += matrix[9 * r + 3 + i];
+    std::vector<lowp::float16> out(3);
+    lowp::rms_norm(x, weight, out, 3, 1e-6f);
+    want.insert(want.end(), out.begin(), out.end());
+  }
+  lowp::add_rms_norm(part(0), part(3), weight, part(6), 3, 1e-6f);
+  for (std::size_t i = 0; i < want.size(); ++i) EXPECT_EQ(matrix[i / 3 * 9 + 6 + i % 3], want[i]);
+}
+
 // The number of columns lies between two floats, and so does eps.
 TEST(normalization, is_the_same_in_any_rounding_mode) {
   std::vector<lowp::bfloat16> const ones((1U << 24) + 1, lowp::bfloat16(1.0f));
@@ -563,6 +637,18 @@ TEST(normalization, refuses) {
                  "lowp::rms_norm: weight (16 bytes) and reciprocal_rms (12 bytes) overlap: "
                  "weight starts 0 bytes into reciprocal_rms");
   EXPECT_EQ(mean, std::vector<float>(3, 7.0f));
+  expect_refusal([&] { lowp::add_rms_norm(y, std::span(x).first(8), weight, y, 4, 1e-6f); },
+                 "lowp::add_rms_norm: sizes differ: x has 12, u has 8");
+  std::vector<float> sum(12);
+  expect_refusal([&] { lowp::add_rms_norm(sum, y, weight, sum, 4, 1e-6f); },
+                 "lowp::add_rms_norm: x (48 bytes) and out (48 bytes) overlap: x starts 0 bytes "
+                 "into out");
+  expect_refusal([&] { lowp::add_rms_norm(sum, sum, weight, y, 4, 1e-6f); },
+                 "lowp::add_rms_norm: x (48 bytes) and u (48 bytes) overlap: x starts 0 bytes into "
+                 "u");
+  expect_refusal([&] { lowp::add_layer_norm(own, weight, weight, weight, y, 4, 1e-6f); },
+                 "lowp::add_layer_norm: sizes differ: x has 4, out has 12");
+  EXPECT_EQ(sum, std::vector<float>(12));
   static_assert(!std::invocable<decltype(lowp::rms_norm), std::vector<float>&, std::vector<float>&,
                                 std::vector<float>&, std::size_t, float, std::vector<double>&>);
   static_assert(!std::invocable<decltype(lowp::rms_norm), std::vector<float>&, std::vector<float>&,

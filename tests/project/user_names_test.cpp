@@ -20,6 +20,7 @@
   X(clip) X(sum) X(mean) X(dot) X(norm) \
   X(census) X(abs_range_of) X(gelu_tanh) X(gated_gelu_tanh) X(gelu) X(gated_silu) X(softmax) \
   X(log_softmax) X(scale_mask_softmax) X(rms_norm) X(layer_norm) X(clamp_overflow) \
+  X(add_rms_norm) X(add_layer_norm) \
   X(gelu_tanh_backward) X(gated_gelu_tanh_backward) X(silu_backward) X(gated_gelu_backward) \
   X(softmax_backward) X(cross_entropy) \
   X(log_softmax_backward) X(scale_mask_softmax_backward) X(rms_norm_backward) X(layer_norm_backward) X(add_rows) \

@@ -42,8 +42,10 @@ struct tuning {
   /// Returns the blocks of a kernel over rows for whose registers a multiprocessor must have room:
   /// five if that spills none.
   /// @param scores, per_column  the operands of a row, and those that all rows share
-  static constexpr unsigned least_row_blocks(int scores, int per_column, bool has_visible) {
-    return per_column > 1 || scores > 2                     ? 3
+  static constexpr unsigned least_row_blocks(int scores, int per_column, bool has_visible,
+                                             bool is_random) {
+    return is_random                                        ? 2
+           : per_column > 1 || scores > 2                   ? 3
            : scores == 1 && per_column == 0 && !has_visible ? 5
                                                             : 4;
   }

@@ -130,7 +130,9 @@ struct norm_backward_rows {
 /// @param x, weight, columns  those of the forward pass
 /// @param dy                  as many rows as x: the derivative with respect to its result
 /// @param reciprocal_rms      floats, one for each row, as rms_norm returns them
-/// @param dx                  as many rows; may be the storage of x or dy as in softmax
+/// @param dx                  as many rows; may be the storage of x or dy as in softmax. Behind a
+///                            residual sum, added_to{dx} adds to the gradient that reaches x beside
+///                            the norm: in float, then rounded once
 /// @param dweight             `columns` floats, which are overwritten; added_to{dweight} adds the
 ///                            sum to them in double, rounded once
 /// @throws std::invalid_argument  sizes do not fit, or ranges overlap in another way
@@ -138,10 +140,10 @@ template <class Executor>
 struct rms_norm_backward_operation : operation<Executor> {
   using calls =
       call<needs_row_input<names::x>, needs_input<names::weight>, needs_row_input<names::dy>,
-           needs_row_numbers<names::reciprocal_rms>, needs_row_output<names::dx>,
+           needs_row_numbers<names::reciprocal_rms>, needs_total<names::dx>,
            needs_sums<names::dweight>, needs_number<names::columns>>;
 
-  template <row_input X, input Weight, row_input Dy, row_numbers Rms, row_output Dx,
+  template <row_input X, input Weight, row_input Dy, row_numbers Rms, row_total Dx,
             row_sums Dweight>
   LOWP_HOST_FN void operator()(X&& x, Weight&& weight, Dy&& dy, Rms&& reciprocal_rms, Dx&& dx,
                                Dweight&& dweight, std::size_t columns) const {
@@ -171,11 +173,11 @@ struct layer_norm_backward_operation : operation<Executor> {
   using calls =
       call<needs_row_input<names::x>, needs_input<names::weight>, needs_row_input<names::dy>,
            needs_row_numbers<names::mean>, needs_row_numbers<names::reciprocal_deviation>,
-           needs_row_output<names::dx>, needs_sums<names::dweight>, needs_sums<names::dbias>,
+           needs_total<names::dx>, needs_sums<names::dweight>, needs_sums<names::dbias>,
            needs_number<names::columns>>;
 
   template <row_input X, input Weight, row_input Dy, row_numbers Mean, row_numbers Deviation,
-            row_output Dx, row_sums Dweight, row_sums Dbias>
+            row_total Dx, row_sums Dweight, row_sums Dbias>
   LOWP_HOST_FN void operator()(X&& x, Weight&& weight, Dy&& dy, Mean&& mean,
                                Deviation&& reciprocal_deviation, Dx&& dx, Dweight&& dweight,
                                Dbias&& dbias, std::size_t columns) const {

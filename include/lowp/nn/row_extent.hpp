@@ -42,7 +42,7 @@ LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
 }
 
 /// The part of an argument: rows that are folded or written, or an element for each column or row.
-enum class row_use { score, result, column, column_sum, number, statistic };
+enum class row_use { score, addend, result, column, column_sum, number, statistic };
 
 /// An argument's range with its name in error texts; `size` counts the elements of rows.
 struct row_extent : extent {
@@ -104,10 +104,10 @@ inline bool are_side_by_side(row_extent const& a, row_extent const& b) {
   std::size_t const distance = (to + period - from) % period;
   return distance >= a.columns * a.element_size && distance + b.columns * b.element_size <= period;
 }
-/// Returns true if one range may be the storage of the other, or lie between its rows.
-inline bool are_same_rows_or_apart(row_extent const& a, row_extent const& b) {
-  return are_side_by_side(a, b) || (a.data == b.data && a.element_size == b.element_size &&
-                                    (a.stride == b.stride || a.rows <= 1));
+/// Returns true if one range may be the storage of the other.
+inline bool are_same_rows(row_extent const& a, row_extent const& b) {
+  return a.data == b.data && a.element_size == b.element_size &&
+         (a.stride == b.stride || a.rows <= 1);
 }
 
 }  // namespace LOWP_UNIT

@@ -13,6 +13,7 @@
 #include <lowp/ops/number.hpp>
 #include <lowp/simd/executors.hpp>
 #include <lowp/simd/rows/column_loop.hpp>
+#include <lowp/simd/rows/row_sum.hpp>
 
 #include <concepts>
 #include <cstddef>
@@ -23,11 +24,17 @@
 
 namespace lowp {
 
-/// Sums over rows that are added to what a range of floats has, rounded once: the next part of a
-/// batch adds its derivatives with added_to{dweight} in place of dweight.
+/// A range, or strided_rows, whose elements get sums with derivatives in place of these. Each is
+/// rounded once. The next part of a batch adds its derivatives with added_to{dweight} in place of
+/// dweight. With added_to{dx}, dx has the gradient that reaches x on another way.
+template <class Range>
 struct added_to {
-  std::span<float> sums;
+  Range range;
 };
+template <detail::lasting_array R>
+added_to(R&&) -> added_to<std::span<std::remove_reference_t<std::ranges::range_reference_t<R>>>>;
+template <class T>
+added_to(strided_rows<T>) -> added_to<strided_rows<T>>;
 
 namespace detail {
 
@@ -56,7 +63,10 @@ LOWP_HOST_FN auto read_rows(char const* name, auto& range, std::size_t columns) 
   return role;
 }
 LOWP_HOST_FN auto write_rows(char const* name, auto& range, std::size_t columns) {
-  return row_argument<row_use::result, simd::access::write>(name, range, columns);
+  if constexpr (requires { range.range; })
+    return row_argument<row_use::result, simd::access::read_write>(name, range.range, columns);
+  else
+    return row_argument<row_use::result, simd::access::write>(name, range, columns);
 }
 LOWP_HOST_FN auto in_every_row(char const* name, auto& range, std::size_t columns) {
   return row_argument<row_use::column, simd::access::read>(name, range, columns);
@@ -69,8 +79,8 @@ LOWP_HOST_FN auto in_every_fold(char const* name, auto& range, std::size_t colum
 /// Returns an argument that gets a sum over all rows for each column.
 template <class R>
 LOWP_HOST_FN auto for_each_column(char const* name, R& range) {
-  if constexpr (requires { range.sums; })
-    return row_argument<row_use::column_sum, simd::access::read_write>(name, range.sums, 1);
+  if constexpr (requires { range.range; })
+    return row_argument<row_use::column_sum, simd::access::read_write>(name, range.range, 1);
   else
     return row_argument<row_use::column_sum, simd::access::write>(name, range, 1);
 }
@@ -107,8 +117,8 @@ error_text check_call_over_rows(Executor const& executor, char const* function,
   for (row_extent const& b : ranges) {
     if (b.may_coincide || b.use == row_use::result) check.equal_sizes({in.range, b});
     for (row_extent const* a = ranges; a != &b; ++a)
-      if ((a->is_written || b.is_written) &&
-          !(a->may_coincide && b.use == row_use::result && are_same_rows_or_apart(*a, b)))
+      if ((a->is_written || b.is_written) && !are_side_by_side(*a, b) &&
+          !(a->may_coincide && b.use == row_use::result && are_same_rows(*a, b)))
         check.no_overlap(a->all(), b.all());
   }
   check.reachable(executor, ranges);
@@ -149,9 +159,13 @@ LOWP_HOST_FN void run_checked_rows(Executor const& executor, Operation const& op
     auto scores = operands_with<row_use::score>(in, role...);
     auto per_column = operands_with<row_use::column>(role...);
     auto statistics = operands_with<row_use::statistic>(role...);
-    executor(simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
-                            decltype(statistics)>{operation, 0, in.range.rows, in.range.columns, to,
-                                                  scores, per_column, statistics});
+    simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
+                   decltype(statistics)> const call{
+        operation, 0, in.range.rows, in.range.columns, to, scores, per_column, statistics};
+    if constexpr (((Role::use == row_use::addend) || ...))
+      executor(std::get<0>(operands_with<row_use::addend>(role...)).before(call));
+    else
+      executor(call);
   }
 }
 
@@ -176,12 +190,20 @@ template <class R>
 concept row_output = output<R> || (detail::is_strided<std::remove_cvref_t<R>> &&
                                    requires(R& r) { r.elements[0] = r.elements[0]; });
 
+/// A row_output, or `added_to` of one.
+template <class R>
+concept row_total =
+    row_output<R> ||
+    (std::same_as<std::remove_cvref_t<R>, added_to<decltype(std::remove_cvref_t<R>::range)>> &&
+     row_output<decltype(std::remove_cvref_t<R>::range)&>);
+
 /// Floats that an operation writes or reads, one for each row.
 template <class R>
 concept row_statistic = output<R> && std::same_as<element_of<R>, float>;
 /// Floats that get a sum over all rows for each column, or `added_to` of them.
 template <class R>
-concept row_sums = row_statistic<R> || std::same_as<std::remove_cvref_t<R>, added_to>;
+concept row_sums =
+    row_statistic<R> || std::same_as<std::remove_cvref_t<R>, added_to<std::span<float>>>;
 template <class R>
 concept row_numbers = input<R> && std::same_as<element_of<R>, float>;
 
@@ -195,6 +217,10 @@ using not_a_lasting_writable_range_nor_strided_rows_such_as_std_span_x_data_x_si
     fit<row_output<T>>;
 template <class T>
 using not_a_writable_range_of_floats = fit<row_statistic<T>>;
+template <class T>
+using neither_a_lasting_writable_range_nor_strided_rows_nor_added_to = fit<row_total<T>>;
+template <class Name>
+using needs_total = needs<Name, neither_a_lasting_writable_range_nor_strided_rows_nor_added_to>;
 template <class Name>
 using needs_floats = needs<Name, not_a_writable_range_of_floats>;
 template <class T>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executors of the calling thread. An executor says where an operation runs:
 //
-//     executor(call)                    runs an element_call, a row_call or a column_call
+//     executor(call)                    runs an element_call, a row_call, a summed_row_call or a
+//                                       column_call
 //     executor.copy(to, from, count)
 //     executor.refuse_if(error_text)    handles a refused call
 //     executor.out_of_reach(extent)     optional: the error text of a range beyond its reach
@@ -35,7 +36,9 @@ struct this_thread : detail::throwing {
 /// Names all kernels of a call. It is not inline: `extern template` keeps them out of a unit.
 template <class Backends, class Call>
 void this_thread::operator()(Call const& call) const {
-  if constexpr (is_compiled<Call>) {
+  if constexpr (requires { call.run_parts(*this); }) {
+    call.run_parts(*this);
+  } else if constexpr (is_compiled<Call>) {
     run_compiled(call);
   } else {
     auto const enter = Backends::template entries<Call>[Backends::chosen()];

@@ -48,6 +48,9 @@
 // expect-each: 4.*names::reciprocal_rms.*not_a_range_of_floats
 // expect-each: 7.*names::dweight.*neither_a_writable_range_of_floats_nor_added_to
 // expect-each: 2.*names::dbias.*neither_a_writable_range_of_floats_nor_added_to
+// expect-each: 5.*names::dx.*neither_a_lasting_writable_range_nor_strided_rows_nor_added_to
+// expect-each: 7.*names::reciprocal_rms_or_rounding.*nor_a_rounding_mode
+// expect-each: 2.*names::u.*not_a_range
 #include <lowp/lowp.hpp>
 #include <lowp/nn.hpp>
 
@@ -119,5 +122,8 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   rms_norm_backward(x, x, x, p, p, x, 3);
   layer_norm_backward(x, x, x, x, x, p, p, x, 3);
   add_rows(x, p, 3);
+  rms_norm_backward(x, x, x, x, added_to{d}, x, 3);
+  add_rms_norm(p, x, x, p, 3, 1e-5f, d);
+  add_layer_norm(p, d, x, x, p, 3, 1e-5f);
 #endif
 }

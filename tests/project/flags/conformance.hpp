@@ -174,6 +174,23 @@ inline void note_pieces(fingerprint& f) {
     rms_norm(codes<float16>(25 + i, 300), weight, y, 100, 1e-6f);
     f.note(y);
   }
+  std::vector<float16> stream = codes<float16>(29, 300);
+  add_rms_norm(stream, z, weight, y, 100, 1e-6f, stochastic{.seed = 30});
+  f.note(stream);
+  f.note(y);
+  std::vector<float> dweight(100);
+  rms_norm_backward(stream, weight, x, std::vector<float>(3, 1.0f), added_to{y}, dweight, 100);
+  f.note(y);
+  f.note(dweight);
+  gelu(x, y);
+  f.note(y);
+  gated_silu(x, z, y);
+  f.note(y);
+  gated_gelu_backward(x, z, x, y, stream);
+  f.note(y);
+  f.note(stream);
+  silu_backward(x, x, y);
+  f.note(y);
   softmax(z, y, 100);
   f.note(y);
   sum_report sum;

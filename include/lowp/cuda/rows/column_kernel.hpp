@@ -19,7 +19,7 @@ struct column_kernel_call;
 template <class Operation, class Scores, std::size_t... K, class... Sum>
 struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<K...>, Sum...>> {
   using sums_type = row_operands<std::index_sequence<K...>, Sum...>;
-  static constexpr unsigned least_blocks = tuning::least_row_blocks(Scores::size, 0, false);
+  static constexpr unsigned least_blocks = tuning::least_row_blocks(Scores::size, 0, false, false);
   static constexpr unsigned team_threads = warp_threads;
   static constexpr bool is_collective = true;
 

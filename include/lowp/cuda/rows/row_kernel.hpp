@@ -3,30 +3,31 @@
 // chunks of eight elements. Shared memory keeps the values for the folds until the results are
 // written, in chunks again. Each fold reads anew a row that is too long for that.
 //
-// So an element of a kept row costs one read and one write of memory. It costs 4 bytes of shared
-// memory for each operand that is read, beside 2 KB of a block. bench/cuda/README.md has the
-// instructions that it costs, and the time that a GPU has for them.
+// So an element of a kept row costs one read and one write of memory. Each operand that is read
+// takes 4 bytes of shared memory, beside 2 KB of a block. bench/cuda/README.md has instructions.
 #pragma once
 
-#include <lowp/cuda/rows/row_operand.hpp>
+#include <lowp/cuda/rows/row_sum.hpp>
 #include <lowp/cuda/rows/row_team.hpp>
 
 namespace lowp::cuda {
 
-template <class Scores>
-inline constexpr int chunks_at_once = tuning::row_chunks(Scores::bytes_read);
+template <class Scores, class Sum>
+inline constexpr int chunks_at_once = tuning::row_chunks(Scores::bytes_read + Sum::bytes_read);
 
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
-          class Statistics>
+          class Statistics, class Sum>
 struct row_kernel_call;
 
 /// The work of a team: its rows, one after another.
 template <class Call, class Thread>
 class row_runner;
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
-          class Statistics, class Thread>
-class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics>, Thread> {
-  using call_type = row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics>;
+          class Statistics, class Sum, class Thread>
+class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
+                 Thread> {
+  using call_type = row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>;
+  static_assert(!To::is_random);
   using team_type = row_team<TeamThreads, Thread>;
   using hardware = typename Thread::hardware;
   using folds = typename Operation::folds;
@@ -41,7 +42,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   static constexpr int step = team_type::step, stride = team_type::stride;
   static constexpr bool has_visible = call_type::has_visible;
   static constexpr bool uses_scores = detail::uses_scores<Operation>;
-  static constexpr int at_once = chunks_at_once<Scores>;
+  static constexpr int at_once = chunks_at_once<Scores, Sum>;
   /// True if fold 0 takes chunks as they arrive.
   static constexpr bool folds_chunks = team_type::is_warp || !fold_type<0>::is_ordered;
 
@@ -80,31 +81,34 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   /// Keeps the scores, and folds them on arrival if that is possible. Returns true if fold 0 needs
   /// a turn.
   LOWP_FN bool read_row(std::uint64_t r, state& s) {
-    if constexpr (!folds_chunks)
+    if constexpr (!folds_chunks && Sum::operands == 0)
       if (!is_cached()) return true;
     fold_type<0> folded;
     row_accessors<Scores, hardware, at_once> from(call_.scores, r);
+    row_adder<Sum, hardware, at_once> adder(call_.sum, r, call_.columns);
     for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < end_;
          first += at_once * stride, offset += at_once * stride) {
       int const left = static_cast<int>(end_ - first);
       if (left >= (at_once - 1) * stride + chunk_size)
-        read_chunks(first, at_once * stride, place_of(offset), from, folded, s);
+        read_chunks(first, at_once * stride, place_of(offset), from, adder, folded, s);
       else
-        read_chunks(first, left, place_of(offset), from, folded, s);
+        read_chunks(first, left, place_of(offset), from, adder, folded, s);
     }
     if constexpr (folds_chunks) return takes_total_again<0>(r, s, folded);
     team_.barrier();
     return true;
   }
   /// Reads a thread's next chunks. If `left` is a constant, this has no branch.
-  LOWP_FN void read_chunks(std::uint32_t first, int left, unsigned place, auto& from, auto& folded,
-                           state const& s) {
+  LOWP_FN void read_chunks(std::uint32_t first, int left, unsigned place, auto& from, auto& adder,
+                           auto& folded, state const& s) {
     with_width(call_.width, [&](auto width) {
       LOWP_UNROLL_ON_GPU
-      for (int i = 0; i < at_once; ++i)
-        if (left > i * stride)
-          from.template load<width>(i, thread_, first + static_cast<unsigned>(i * stride),
-                                    within_chunk(left - i * stride));
+      for (int i = 0; i < at_once; ++i) {
+        if (left <= i * stride) continue;
+        std::uint32_t const column = first + static_cast<unsigned>(i * stride);
+        from.template load<width>(i, thread_, column, within_chunk(left - i * stride));
+        adder.template load<width>(i, thread_, column, within_chunk(left - i * stride));
+      }
     });
     LOWP_UNROLL_ON_GPU
     for (int i = 0; i < at_once; ++i) {
@@ -113,6 +117,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       scores_of_chunk x;
       float value[chunk_size];
       from.decode(thread_, i, x);
+      std::uint32_t const column = first + static_cast<unsigned>(i * stride);
+      adder.add(i, thread_, column, within_chunk(left - i * stride), call_.width, x[0]);
       if constexpr (folds_chunks) fold_some<0, 1>(s, x, value, left - i * stride, folded);
       if constexpr (folds_chunks && last_fold == 0 && !uses_scores) {
         cached_.store_chunk(to, value);
@@ -254,6 +260,13 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         if constexpr (requires { call_.operation.marked_result(s, value[k]); })
           if (first + static_cast<unsigned>(k) == s.marked)
             out[k] = call_.operation.marked_result(s, value[k]);
+      }
+      if constexpr (To::is_read) {
+        float old[chunk_size];
+        with_width(call_.width, [&](auto w) { to.template load<w>(0, thread_, first, count); });
+        to.decode(thread_, 0, old);
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k) out[k] = lanes::add(old[k], out[k]);
       }
       to.encode(thread_, out, first, count);
       with_width(call_.width, [&](auto width) { to.template store<width>(thread_, first, count); });

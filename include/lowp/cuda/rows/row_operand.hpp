@@ -16,12 +16,11 @@ struct row_operand {
   simd::row_repetition rows;
 };
 
-/// Chunks of row r of an operand. A row has no number for random rounding, so it is not allowed.
+/// Chunks of row r of an operand. For random rounding, `encode` needs a place in the whole matrix.
 template <class KernelOperand, class Hardware, int Groups>
 class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
   using base = accessor<KernelOperand, true, Hardware, Groups>;
   using T = typename KernelOperand::type;
-  static_assert(!KernelOperand::is_random);
 
  public:
   LOWP_FN row_accessor(row_operand<KernelOperand> const& s, std::uint64_t r)

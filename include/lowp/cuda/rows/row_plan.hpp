@@ -4,7 +4,7 @@
 
 #include <lowp/cuda/kernel_operands.hpp>
 #include <lowp/cuda/rows/row_kernel.hpp>
-#include <lowp/simd/rows/row_call.hpp>
+#include <lowp/simd/rows/row_sum.hpp>
 
 #include <algorithm>
 
@@ -12,12 +12,13 @@ namespace lowp::cuda {
 
 /// A simd::row_call for the threads of a grid.
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
-          class Statistics>
+          class Statistics, class Sum>
 struct row_kernel_call {
   static constexpr bool has_visible =
       requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
   static constexpr unsigned least_blocks = tuning::least_row_blocks(
-      Scores::size, static_cast<int>(Columns::indices::size()), has_visible);
+      Scores::size + Sum::operands, static_cast<int>(Columns::indices::size()), has_visible,
+      Sum::is_random);
   static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
 
@@ -28,6 +29,7 @@ struct row_kernel_call {
   Scores scores;
   Columns per_column;
   Statistics statistics;
+  [[no_unique_address]] Sum sum;
   int width;  ///< widest permitted accesses
   /// True if shared memory has a whole row; else it has as much as a team takes at a time.
   bool is_cached;
@@ -108,45 +110,66 @@ struct row_plan {
   }
 };
 
-template <class Grid, class Operation, class Out, class Scores, class Columns, class Statistics>
+/// Returns true if the operands of a sum permit accesses of `width` bytes; x is a score, too.
+inline bool permits(int, no_row_sum const&) { return true; }
+template <class Function, class X, class Addend>
+bool permits(int width, row_sum<Function, X, Addend> const& sum) {
+  return permits(width, sum.addend);
+}
+
+template <class Grid, class Operation, class Out, class Scores, class Columns, class Statistics,
+          class Sum = no_row_sum>
 void run_row_call(Grid& grid,
-                  simd::row_call<Operation, Out, Scores, Columns, Statistics> const& call) {
+                  simd::row_call<Operation, Out, Scores, Columns, Statistics> const& call,
+                  Sum const& sum = {}) {
   auto const to = row_operand_of(call.out);
   auto const scores = row_operands_of(call.scores);
   auto const per_column = row_operands_of(call.per_column);
   auto const statistics = row_operands_of(call.statistics);
   auto const is_permitted = [&](int width) {
-    return permits(width, to) && permits(width, scores) && permits(width, per_column);
+    return permits(width, to) && permits(width, scores) && permits(width, per_column) &&
+           permits(width, sum);
   };
   int const width = *std::find_if(std::begin(widths), std::end(widths) - 1, is_permitted);
   using to_type = decltype(row_operand_of(call.out).kernel_operand);
   using scores_type = std::remove_const_t<decltype(scores)>;
   using columns_type = std::remove_const_t<decltype(per_column)>;
   using statistics_type = std::remove_const_t<decltype(statistics)>;
-  row_plan const plan = row_plan::of(call.columns, scores.size, chunks_at_once<scores_type>,
+  row_plan const plan = row_plan::of(call.columns, scores.size, chunks_at_once<scores_type, Sum>,
                                      grid.threads(), grid.shared_bytes());
   auto const run = [&](auto threads) {
     std::size_t const teams = grid.threads() / threads;
-    grid.template run<simd::no_report>(
-        row_kernel_call<threads, Operation, to_type, scores_type, columns_type, statistics_type>{
-            .operation = call.operation,
-            .rows = call.rows,
-            .columns = static_cast<std::uint32_t>(call.columns),
-            .to = to,
-            .scores = scores,
-            .per_column = per_column,
-            .statistics = statistics,
-            .width = width,
-            .is_cached = plan.is_cached,
-            .room = static_cast<std::uint32_t>(plan.room / fold::sums),
-            .dynamic_bytes =
-                static_cast<std::uint32_t>(plan.room * scores.size * teams * sizeof(float)),
-            .table = {(call.rows + teams - 1) / teams}});
+    grid.template run<simd::no_report>(row_kernel_call<threads, Operation, to_type, scores_type,
+                                                       columns_type, statistics_type, Sum>{
+        .operation = call.operation,
+        .rows = call.rows,
+        .columns = static_cast<std::uint32_t>(call.columns),
+        .to = to,
+        .scores = scores,
+        .per_column = per_column,
+        .statistics = statistics,
+        .sum = sum,
+        .width = width,
+        .is_cached = plan.is_cached,
+        .room = static_cast<std::uint32_t>(plan.room / fold::sums),
+        .dynamic_bytes =
+            static_cast<std::uint32_t>(plan.room * scores.size * teams * sizeof(float)),
+        .table = {(call.rows + teams - 1) / teams}});
   };
   if (plan.is_warp)
     run(std::integral_constant<unsigned, warp_threads>{});
   else
     run(std::integral_constant<unsigned, fold::sums>{});
+}
+
+template <class Grid, class RowCall, class Make, class X, class Addend>
+void run_row_call(Grid& grid, simd::summed_row_call<RowCall, Make, X, Addend> const& call) {
+  auto const x = row_operand_of(call.x);
+  auto const addend = row_operand_of(call.addend);
+  using function = decltype(call.make_function());
+  run_row_call(grid, static_cast<RowCall const&>(call),
+               row_sum<function, decltype(x.kernel_operand), decltype(addend.kernel_operand)>{
+                   call.make_function(), x, addend});
 }
 
 }  // namespace lowp::cuda

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The loop over rows: the folds of a row, then its results. It serves every row operation, operand
-// type and instruction set. The values of the last fold are kept if a row is short enough, else
-// computed again: the same bits.
+// The loop over rows: the folds of a row, then its results. It serves every operation, operand type
+// and instruction set. A row of few columns keeps the values of its last fold; others repeat them.
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
@@ -50,9 +49,8 @@ class row_loop {
 
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
   LOWP_HOST_FN std::size_t streamed() const {
-    constexpr std::size_t alignment = 16;
     using T = typename Out::operand_type::type;
-    return call_.out.stride * sizeof(T) % alignment == 0 ? call_.all_rows * columns_ : 0;
+    return call_.out.stride * sizeof(T) % 16 == 0 ? call_.all_rows * columns_ : 0;
   }
 
   /// Returns what an accessor takes at once of a row's rest: whole packs, or less than one.
@@ -228,14 +226,22 @@ class row_loop {
     int k = 0;
     if constexpr (std::remove_cvref_t<decltype(out)>::stores_in_order) {
       for (; k + 2 * Isa::lanes <= left; k += 2 * Isa::lanes) {
-        F const a = result_of<IsPlain>(from, with, state, cached, visible, first, k);
-        F const b = result_of<IsPlain>(from, with, state, cached, visible, first, k + Isa::lanes);
+        F const a = total_of<IsPlain>(out, from, with, state, cached, visible, first, k);
+        F const b =
+            total_of<IsPlain>(out, from, with, state, cached, visible, first, k + Isa::lanes);
         out.template store_pair<false>(k, a, b);
       }
     }
     for (; k < left; k += Isa::lanes)
-      out.template store<false>(k,
-                                result_of<IsPlain>(from, with, state, cached, visible, first, k));
+      out.template store<false>(
+          k, total_of<IsPlain>(out, from, with, state, cached, visible, first, k));
+  }
+  /// Returns the results of a pack, added to the old values if the operand is read, too.
+  template <bool IsPlain>
+  LOWP_HOST_FN F total_of(auto& out, auto& from, auto& with, auto const& state, float const* cached,
+                          std::size_t visible, std::size_t first, int k) const {
+    F const result = result_of<IsPlain>(from, with, state, cached, visible, first, k);
+    return Out::operand_type::is_read ? lanes::add(out.load(k), result) : result;
   }
   /// Returns the results of the pack at `first` + k.
   template <bool IsPlain>
