@@ -17,6 +17,7 @@ sys.path.insert(0, os.path.join(here, "lowp_torch"))
 import build  # noqa: E402
 
 KINDS = {"_".join(kind): kind for kind in build.KINDS}
+HOST, = build.HOST
 common = " ".join("_".join(kind) for kind in build.COMMON)
 patterns = (os.environ.get("LOWP_TORCH_KINDS") or common).split()
 unknown = [pattern for pattern in patterns if not fnmatch.filter(KINDS, pattern)]
@@ -31,8 +32,9 @@ class BuildKinds(build_ext):
         self.parallel = self.parallel or os.cpu_count()
 
     def build_extension(self, ext):
-        kind = KINDS[ext.name.rpartition(".")[2]]
-        print("compiling", "_".join(kind), flush=True)
+        name = ext.name.rpartition(".")[2]
+        kind = KINDS.get(name, build.HOST)
+        print("compiling", name, flush=True)
         build.build(kind, os.path.abspath(self.get_ext_fullpath(ext.name)))
 
 
@@ -46,6 +48,6 @@ class BuildHeaders(build_py):
 
 
 with tempfile.TemporaryDirectory() as scratch:  # the folder of the sources stays as it is
-    setup(ext_modules=[Extension(f"lowp_torch.kernels.{name}", ["lowp_torch/step.cpp"]) for name in chosen],
+    setup(ext_modules=[Extension(f"lowp_torch.kernels.{name}", ["lowp_torch/step.cpp"]) for name in [HOST, *chosen]],
           cmdclass={"build_ext": BuildKinds, "build_py": BuildHeaders},
           options={"build": {"build_base": scratch}, "egg_info": {"egg_base": scratch}})

@@ -16,7 +16,7 @@ _here = pathlib.Path(__file__).resolve().parent
 _include = _here / "include"  # of pip, or of the clone
 if not _include.is_dir():
     _include = _here.parents[2] / "include"
-_settings = ("OPTIMIZER", "ELEMENT", "STORAGE", "MOMENT", "ROUNDING")
+_settings = ("OPTIMIZER", "ELEMENT", "STORAGE", "MOMENT", "ROUNDING", "GRADIENT")
 _in_cpp = {"nearest": "nearest_even"}
 
 ROUNDINGS = ("nearest", "stochastic", "stochastic_fast")
@@ -31,13 +31,16 @@ def is_exact(element, moment):
     return element == "float32" and moment in ("float32", "none")
 
 
-# (optimizer, element, storage, moment, rounding)
+# (optimizer, element, storage, moment, rounding), and the gradient's dtype if it is another one.
 KINDS = [(optimizer, element, storage, moment, rounding)
          for optimizer, moments in MOMENTS.items()
          for storage, elements in STORAGES.items() for element in elements
          for moment, rounding in itertools.product(moments, ROUNDINGS)
          if rounding == "nearest" or not is_exact(element, moment)]
 
+
+# The library of host.cpp.
+HOST = ("host",)
 
 # Those that pip compiles. Another one is compiled when a step first needs it.
 COMMON = [tuple(kind.split("_", 4)) for kind in (
@@ -57,8 +60,8 @@ assert set(COMMON) <= set(KINDS)
 
 
 def build(kind, target, capability=None):
-    """Compiles the library of a kind, by nvcc if a GPU's compute capability is given, as "90". It
-    appears whole or not at all, so that several processes may do this at once."""
+    """Compiles the library of a kind or HOST, by nvcc if a GPU's compute capability is given, as "90".
+    It appears whole or not at all, so that several processes may do this at once."""
     if capability:
         toolkit = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "nvcc")
         compiler = os.environ.get("CUDACXX") or shutil.which("nvcc") or toolkit
@@ -72,9 +75,9 @@ def build(kind, target, capability=None):
     with tempfile.TemporaryDirectory(dir=os.path.dirname(target)) as scratch:
         made = os.path.join(scratch, "library.so")
         command = [*shlex.split(compiler), "-std=c++20", "-O2", "-shared", *flags, f"-I{_include}",
-                   str(_here / "step.cpp"), "-o", made]
+                   str(_source_of(kind)), "-o", made]
         command += [f"-DLOWP_TORCH_{name}={_in_cpp.get(value, value)}"
-                    for name, value in zip(_settings, kind)]
+                    for name, value in zip(_settings, kind) if kind != HOST]
         try:
             subprocess.run(command, check=True, capture_output=True, text=True)
         except FileNotFoundError:
@@ -85,12 +88,17 @@ def build(kind, target, capability=None):
         os.replace(made, target)
 
 
+def _source_of(kind):
+    return _here / ("host.cpp" if kind == HOST else "step.cpp")
+
+
 @functools.cache
-def _cache():
+def _cache(source):
     """The folder of this version's libraries."""
     compilers = [os.environ.get(name, "") for name in ("CXX", "CUDACXX", "NVCC_APPEND_FLAGS")]
     version = hashlib.sha256(repr(compilers).encode())
-    for path in sorted(_include.rglob("*.*h*")) + [_here / "step.cpp", pathlib.Path(__file__)]:
+    headers = sorted(_include.rglob("*.*h*")) if source.name == "step.cpp" else []
+    for path in [*headers, source, pathlib.Path(__file__)]:
         version.update(path.read_bytes())
     root = os.environ.get("TORCH_EXTENSIONS_DIR") or os.path.expanduser("~/.cache/torch_extensions")
     return os.path.join(root, "lowp_torch", version.hexdigest()[:16])
@@ -98,7 +106,8 @@ def _cache():
 
 def built(kind, capability=None):
     """Returns the path of a kind's library. The first call compiles it."""
-    path = os.path.join(_cache(), "_".join([*kind, *([f"sm{capability}"] if capability else [])]) + ".so")
+    name = "_".join([*kind, *([f"sm{capability}"] if capability else [])]) + ".so"
+    path = os.path.join(_cache(_source_of(kind)), name)
     if not os.path.exists(path):
         build(kind, path, capability)
     return path

@@ -11,6 +11,7 @@ import glob
 import math
 import os
 import warnings
+import weakref
 
 import torch
 
@@ -86,23 +87,45 @@ class _Tensor(ctypes.Structure):
 class _Settings(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "beta1", "beta2", "eps", "weight_decay")] + [
         ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("stream", ctypes.c_void_p),
-        ("scratch", ctypes.c_void_p), ("reports", ctypes.c_int32),
-        ("error", ctypes.c_char * 1000)]
+        ("scratch", ctypes.c_void_p), ("reports", ctypes.c_int32), ("checked", ctypes.c_int32),
+        ("restarted", ctypes.c_uint64), ("error", ctypes.c_char * 1000)]
+
+
+def _path(kind, capability=None):
+    """Returns the path of a library. It is compiled now if pip has not done it."""
+    installed = os.path.join(_here, "kernels", "_".join(kind) + ".*so")
+    paths = [] if capability else glob.glob(installed)
+    return paths[0] if paths else build.built(kind, capability)
 
 
 @functools.cache
 def _library(*kind, capability=None):
-    """Returns the library of a kind, of the processor or of a GPU with this compute capability. It is
-    compiled now if pip has not done it."""
-    installed = os.path.join(_here, "kernels", "_".join(kind) + ".*so")
-    paths = [] if capability else glob.glob(installed)
-    library = ctypes.CDLL(paths[0] if paths else build.built(kind, capability))
+    """Returns the library of a kind, of the processor or of a GPU with this compute capability."""
+    library = ctypes.CDLL(_path(kind, capability))
     library.lowp_torch_step.restype = ctypes.c_bool
     if capability:
         library.lowp_torch_report_size.restype = ctypes.c_size_t
     else:
         library.lowp_torch_resync.restype = None
     return library
+
+
+@functools.cache
+def _host():
+    """Returns the library of host.cpp, or None if PyTorch is older than 2.14."""
+    if not hasattr(ctypes, "PyDLL") or tuple(map(int, torch.__version__.split(".")[:2])) < (2, 14):
+        return None
+    host, it, size = ctypes.PyDLL(_path(build.HOST)), ctypes.py_object, ctypes.c_size_t
+    for name, result, arguments in [
+            ("begin", ctypes.c_bool, [it, it]), ("watch", ctypes.c_void_p, [size]),
+            ("unwatch", None, [ctypes.c_void_p]), ("seal", None, [ctypes.c_void_p, it]),
+            ("remember", None, [ctypes.c_void_p, size, it, it, it, ctypes.c_int, ctypes.c_void_p, size, size,
+                                ctypes.c_int]),
+            ("is_fresh", ctypes.c_bool, [ctypes.c_void_p, it, it]),
+            ("advance", None, [ctypes.c_void_p, ctypes.c_int, it])]:
+        function = getattr(host, f"lowp_torch_{name}")
+        function.restype, function.argtypes = result, arguments
+    return host if host.lowp_torch_begin(None, True) else None
 
 
 def _call(library, tensors, settings):
@@ -186,6 +209,8 @@ def _check_group(group, optimizer):
         return ctypes.c_float(float(number)).value
 
     for name in ("lr", "eps", "weight_decay"):
+        if torch.is_tensor(group.get(name)) and group[name].numel() != 1:
+            raise ValueError(f"{name} is {group[name]}, and must be one number")
         if not (float(group.get(name, 0)) >= 0 and as_float32(group.get(name, 0)) < math.inf):
             raise ValueError(f"{name} is {group[name]}, and must be finite in float32 and not negative")
     if len(group.get("betas", (0, 0))) != 2:
@@ -219,6 +244,130 @@ def _check_generator(group):
     if ours is not None and theirs != ours:
         raise ValueError(f"the state drew its random bits with {theirs}; now {group['rounding']} draws "
                          f"them with {ours}")
+
+
+class _Call:
+    """Parameters of a group that have one library and one step number."""
+
+    def __init__(self, optimizer, group, listed):
+        _, _, self.device, _, step = listed[0][0]
+        self.group, self.settings = group, _Settings()
+        self.settings.step = step + 1
+        self.tensors = (_Tensor * len(listed))()
+        self.names = [name for _, _, name, *_ in listed]
+        self.params = [p for _, _, _, p, _, _ in listed]
+        self.states = [state for *_, state in listed]
+        moment = optimizer._moment_of(self.params[0], group)
+        for t, (_, *each) in zip(self.tensors, listed):
+            _fill(t, *each, group["storage"], optimizer._moments, moment)
+        self.library = optimizer._library_of(self.params[0], group)
+
+
+class _Table:
+    """The arrays of a step. They serve the next one if host.cpp finds no tensor changed."""
+
+    # Settings of a group that take part in the choice of arrays and libraries, or are refused.
+    _choices = ("storage", "state_dtype", "min_8bit_size", "rounding", "maximize", "amsgrad", "capturable",
+                "differentiable", "foreach", "fused", "decoupled_weight_decay")
+
+    def __init__(self, optimizer):
+        """Checks all tensors of the optimizer, and makes missing states."""
+        self.calls, self._watch, self._host = [], None, _host()
+        self._given = []  # parameters whose gradient is not taken as it is
+        self._gradients = []  # those of this step, until it has ended
+        self._chosen = [self._choices_of(group) for group in optimizer.param_groups]
+        self._rates = [None] * len(self._chosen)
+        self._numbered = list(optimizer._numbered())
+        calls = {}
+        for i, (group, numbered) in enumerate(self._numbered):
+            _check_group(group, optimizer)
+            present = [each for each in numbered if each[2].grad is not None]
+            for _, name, p in present:
+                _check_parameter(name, p, group)
+                _check_tensor(f"{name}, gradient", p.grad, (p.dtype,), p.shape, p.device)
+            for number, name, p in present:
+                state = optimizer._state_of(number, name, p, group)
+                g = optimizer._taken_gradient(name, p, group)
+                key = (i, p.dtype, p.device, optimizer._moment_of(p, group), int(state["step"]))
+                calls.setdefault(key, []).append((key, number, name, p, g, state))
+        self._gradients = [each[4] for listed in calls.values() for each in listed]
+        for (i, *_), listed in calls.items():
+            self.calls.append(_Call(optimizer, optimizer.param_groups[i], listed))
+        self._set_rates(optimizer)
+        if self._host:
+            self._remember(optimizer, list(calls.values()))
+
+    @classmethod
+    def _choices_of(cls, group):
+        return [group.get(name) for name in cls._choices]
+
+    def _remember(self, optimizer, calls):
+        self._watch = self._host.lowp_torch_watch(len(self._numbered))
+        weakref.finalize(self, self._host.lowp_torch_unwatch, self._watch)
+        places = {id(each[3]): (i, j, each) for i, listed in enumerate(calls)
+                  for j, each in enumerate(listed)}
+        for i, (group, numbered) in enumerate(self._numbered):
+            arrays = optimizer._arrays_of(group)
+            for number, name, p in numbered:
+                call, target, mode, state = 0, None, 0, {}
+                if id(p) in places:
+                    call, j, (*_, g, state) = places[id(p)]
+                    t = self.calls[call].tensors[j]
+                    target = ctypes.addressof(t) + _Tensor.g.offset
+                    mode = 1 if optimizer._reads_gradients and g is p.grad else 2
+                    if mode == 2:
+                        self._given.append((name, p, group, t))
+                self._host.lowp_torch_remember(self._watch, i, p, state, arrays, mode, target, p.numel(),
+                                               p.element_size(), call)
+        self._host.lowp_torch_seal(self._watch, optimizer.state)
+
+    def is_fresh(self, optimizer):
+        """Returns whether all is as it was. Then the arrays are those of this step."""
+        groups = optimizer.param_groups
+        if not (self._watch and [self._choices_of(group) for group in groups] == self._chosen
+                and self._host.lowp_torch_is_fresh(self._watch, [group["params"] for group in groups],
+                                                   optimizer.state)):
+            return False
+        for name, p, group, t in self._given:
+            _check_tensor(f"{name}, gradient", p.grad, (p.dtype,), p.shape, p.device)
+            self._gradients.append(optimizer._taken_gradient(name, p, group))
+            t.g = self._gradients[-1].data_ptr()
+        self._set_rates(optimizer)
+        for call in self.calls:
+            call.settings.checked = not self._given
+        return True
+
+    def _set_rates(self, optimizer):
+        """Gives the calls the numbers of their groups."""
+        for i, group in enumerate(optimizer.param_groups):
+            if torch.is_tensor(group["lr"]) and group["lr"].numel() != 1:
+                _check_group(group, optimizer)
+            rates = (float(group["lr"]), *map(float, group.get("betas", (0, 0))), float(group.get("eps", 0)),
+                     float(group["weight_decay"]), group.get("seed", 0))
+            if rates != self._rates[i]:
+                if self._rates[i]:
+                    _check_group(group, optimizer)
+                self._rates[i] = rates
+                for call in self.calls:
+                    if call.group is group:
+                        settings = call.settings
+                        (settings.lr, settings.beta1, settings.beta2, settings.eps, settings.weight_decay,
+                         seed) = rates
+                        settings.seed = seed % 2**64
+
+    def end(self):
+        """Forgets the gradients: a table holds no memory between steps."""
+        self._gradients = []
+
+    def advance(self, call):
+        """Counts a step."""
+        step = call.settings.step
+        call.settings.step = step + 1
+        if self._watch:
+            self._host.lowp_torch_advance(self._watch, self.calls.index(call), step)
+        else:
+            for state in call.states:
+                state["step"] = step
 
 
 class _Optimizer(torch.optim.Optimizer):
@@ -258,6 +407,7 @@ class _Optimizer(torch.optim.Optimizer):
 
     _kind = ""  # in the names of its libraries
     _moments = ()  # the names of the first and of the second one
+    _reads_gradients = True  # as they are, not by a function
     _theirs = {"state1": "exp_avg", "absmax1": "exp_avg_absmax", "state2": "exp_avg_sq",
                "absmax2": "exp_avg_sq_absmax",  # of bitsandbytes; then those of FlashOptim
                "exp_avg::quantized": "exp_avg", "exp_avg::scales": "exp_avg_scales",
@@ -270,7 +420,8 @@ class _Optimizer(torch.optim.Optimizer):
 
     def _begin(self):
         self.report = False
-        self.reports = {}
+        self._reported, self._read, self._of_read = [], None, {}
+        self._table = None
         self.resyncs = collections.Counter()
         self._warned = set()
 
@@ -285,9 +436,14 @@ class _Optimizer(torch.optim.Optimizer):
         if closure is not None:
             with torch.enable_grad():
                 loss = closure()
-        self.reports = {}
-        for group, numbered in self._numbered():
-            self._step_group(group, [each for each in numbered if each[2].grad is not None])
+        self._reported = []
+        table, self._table = self._table, None  # a step that fails leaves none
+        if table is None or not table.is_fresh(self):
+            table = _Table(self)
+        for call in table.calls:
+            self._take(table, call)
+        table.end()
+        self._table = table
         return loss
 
     @torch.no_grad()
@@ -312,22 +468,12 @@ class _Optimizer(torch.optim.Optimizer):
             yield group, list(zip(range(first, first + len(params)), names, params))
             first += len(params)
 
-    def _step_group(self, group, numbered):
-        """Takes one call for each device, dtype and step number: nearly always one in all."""
-        _check_group(group, self)
-        for _, name, p in numbered:
-            _check_parameter(name, p, group)
-            _check_tensor(f"{name}, gradient", p.grad, (p.dtype,), p.shape, p.device)
-        calls = {}
-        for number, name, p in numbered:
-            state, g = self._state_of(number, name, p, group), self._gradient_of(name, p, group)
-            if g.stride() != p.stride() or g.is_neg():
-                g = torch.empty_like(p).copy_(g)
-            g = g.neg() if group["maximize"] else g
-            key = (p.device, p.dtype, self._moment_of(p, group), int(state["step"]))
-            calls.setdefault(key, []).append((number, name, p, g, state))
-        for listed in calls.values():
-            self._step(group, listed)
+    def _taken_gradient(self, name, p, group):
+        """Returns the gradient as a step takes it, which lies in memory as the parameter does."""
+        g = self._gradient_of(name, p, group)
+        if g.stride() != p.stride() or g.is_neg():
+            g = torch.empty_like(p).copy_(g)
+        return g.neg() if group["maximize"] else g
 
     def _gradient_of(self, name, p, group):
         return p.grad
@@ -339,6 +485,11 @@ class _Optimizer(torch.optim.Optimizer):
         is_small = group["state_dtype"] == torch.uint8 and p.numel() < group["min_8bit_size"]
         return _MOMENTS[torch.float32 if is_small else group["state_dtype"]]
 
+    def _arrays_of(self, group):
+        """Returns the names in a state: True for the arrays of a step, False for its number."""
+        scales = [f"{slot}_{kind}" for slot in self._moments for kind in ("absmax", "scales")]
+        return {**dict.fromkeys([*self._moments, *scales, "written", *_STORAGES], True), "step": False}
+
     def _library_of(self, p, group):
         moment = self._moment_of(p, group).name
         is_exact = p.dtype == torch.float32 and moment in ("float32", "none")
@@ -346,28 +497,33 @@ class _Optimizer(torch.optim.Optimizer):
         return _library(self._kind, _NAMES[p.dtype], group["storage"], moment,
                         "nearest" if is_exact else group["rounding"], capability=capability)
 
-    def _step(self, group, listed):
-        """Steps (number, name, parameter, gradient, state), all of one kind and step."""
-        _, _, p, _, state = listed[0]
-        settings = _Settings(float(group["lr"]), *map(float, group.get("betas", (0, 0))),
-                             float(group.get("eps", 0)), group["weight_decay"], group["seed"] % 2**64,
-                             int(state["step"]) + 1, None, None, bool(self.report))
-        tensors = (_Tensor * len(listed))()
-        for t, each in zip(tensors, listed):
-            _fill(t, *each, group["storage"], self._moments, self._moment_of(p, group))
-        library = self._library_of(p, group)
-        if p.is_cuda:
-            _call_on_gpu(library, tensors, settings, p.device)
+    def _take(self, table, call):
+        """Steps the parameters of a call."""
+        settings = call.settings
+        settings.reports = bool(self.report)
+        if call.device.type == "cuda":
+            _call_on_gpu(call.library, call.tensors, settings, call.device)
         else:
-            _call(library, tensors, settings)
-        for t, (_, name, p, _, state) in zip(tensors, listed):
-            state["step"] = settings.step
-            torch.autograd.graph.increment_version(p)
-            if t.restarted:
-                self._count_resync(name, group["storage"])
-            if self.report:
+            _call(call.library, call.tensors, settings)
+        table.advance(call)
+        torch.autograd.graph.increment_version(call.params)
+        if settings.restarted:
+            for t, name in zip(call.tensors, call.names):
+                if t.restarted:
+                    self._count_resync(name, call.group["storage"])
+        if self.report:
+            self._reported.append((call.names, call.tensors))
+
+    @property
+    def reports(self):
+        """The Report of each parameter's name, of the last step if `report` was true."""
+        if self._reported is not self._read:
+            read = {}
+            for name, t in (each for names, tensors in self._reported for each in zip(names, tensors)):
                 report = Report(*(getattr(t.outcome, field) for field, _ in _Report._fields_))
-                self.reports[name] = self.reports.get(name, Report()) + report
+                read[name] = read[name] + report if name in read else report
+            self._read, self._of_read = self._reported, read
+        return self._of_read
 
     def _sync(self, group, number, name, p, state, checks=True):
         """Makes a state agree with its parameter. Without `checks` it already does."""
@@ -435,7 +591,7 @@ class _Optimizer(torch.optim.Optimizer):
         return {**super().__getstate__(), "report": self.report}
 
     def __setstate__(self, state):
-        if "reports" not in self.__dict__:  # a copy of an optimizer
+        if "_reported" not in self.__dict__:  # a copy of an optimizer
             self._begin()
         super().__setstate__(state)
         for group in self.param_groups:  # of a checkpoint of torch.optim.AdamW
@@ -576,6 +732,10 @@ class Direction(_Optimizer):
 
     def __getstate__(self):
         return {**super().__getstate__(), "direction": self.direction}
+
+    @property
+    def _reads_gradients(self):
+        return self.direction is None
 
     def _gradient_of(self, name, p, group):
         if self.direction is None:

@@ -63,7 +63,9 @@ struct settings {
   std::uint64_t seed, step;
   void *stream, *scratch;  ///< of a GPU; `scratch` has room for a report of each tensor's number
   std::int32_t reports;
-  char error[1000];  ///< out
+  std::int32_t checked;     ///< true if no tensor shares memory, and all are aligned
+  std::uint64_t restarted;  ///< out: the sum of those of all tensors
+  char error[1000];         ///< out
 };
 
 report outcome_of(lowp::update_report const& r) {
@@ -291,6 +293,7 @@ void take_step(tensor const& t, std::size_t first, std::size_t n, settings const
 /// Refuses what a step would refuse, and memory that two tensors share.
 void check_call(std::span<tensor const> tensors, settings const& s) {
   take_step(tensor(), 0, 0, s);
+  if (s.checked != 0) return;
   struct range {
     std::uintptr_t begin, end;
     bool is_written;
@@ -340,8 +343,9 @@ void for_each_shard(std::span<tensor> tensors, auto const& function) {
   }
 }
 
-void step_all(std::span<tensor> tensors, settings const& s) {
+void step_all(std::span<tensor> tensors, settings& s) {
   check_call(tensors, s);
+  for (tensor& t : tensors) t.restarted = 0;
   std::vector<lowp::update_report> reports(s.reports != 0 ? tensors.size() : 0);
   for_each_shard(tensors, [&](tensor& t, std::size_t first, std::size_t n) {
     if constexpr (has_extra) sync_shard(t, first, n, true);
@@ -356,6 +360,8 @@ void step_all(std::span<tensor> tensors, settings const& s) {
     if constexpr (has_extra) sync_shard(t, first, n, false);
   });
   for (std::size_t i = 0; i < reports.size(); ++i) tensors[i].outcome = outcome_of(reports[i]);
+  s.restarted = 0;
+  for (tensor const& t : tensors) s.restarted += t.restarted;
 }
 
 #endif

@@ -53,7 +53,8 @@ class Tensor(ctypes.Structure):
 class Settings(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "beta1", "beta2", "eps", "weight_decay")] + [
         ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("stream", ctypes.c_void_p),
-        ("scratch", ctypes.c_void_p), ("reports", ctypes.c_int32), ("error", ctypes.c_char * 1000)]
+        ("scratch", ctypes.c_void_p), ("reports", ctypes.c_int32), ("checked", ctypes.c_int32),
+        ("restarted", ctypes.c_uint64), ("error", ctypes.c_char * 1000)]
 
 
 def numbers(count, dtype, source):
@@ -132,7 +133,7 @@ def run(kind, memory, library, reports):
     for step in range(1, 4):
         for t in tensors:
             t.g = memory.place(numbers(t.n, element, source))
-        settings = Settings(1e-2, 0.9, 0.99, 1e-8, 0.1, 2**40 + 7, step, memory.stream, None, reports)
+        settings = Settings(1e-2, 0.9, 0.99, 1e-8, 0.1, 2**40 + 7, step, memory.stream, None, reports, False)
         if reports and memory.stream:
             count = max(SIZES) - min(SIZES) + 1
             library.lowp_torch_report_size.restype = ctypes.c_size_t
@@ -155,7 +156,7 @@ def refused(library, device):
     for lr, number, words in [(-1.0, 4, b"lr is -1"), (1.0, 0, b"'layer.w'")]:
         if number == 0:
             tensors[0].g = None
-        settings = Settings(lr, 0.9, 0.99, 1e-8, 0.1, 1, 1, device.stream, None, 0)
+        settings = Settings(lr, 0.9, 0.99, 1e-8, 0.1, 1, 1, device.stream, None, 0, False)
         assert not library.lowp_torch_step(tensors, 1, ctypes.byref(settings))
         assert words in settings.error, settings.error
 

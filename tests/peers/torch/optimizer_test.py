@@ -4,10 +4,12 @@ the behaviour of a torch.optim.Optimizer."""
 
 import copy
 import ctypes
+import gc
 import io
 import math
 import sys
 import warnings
+import weakref
 
 import torch
 from torch import nn
@@ -56,7 +58,7 @@ class Call(ctypes.Structure):
 
 
 def equal_bits(a, b):
-    codes = [t.detach().view(torch.uint8) for t in (a, b)]
+    codes = [t.detach().contiguous().view(-1).view(torch.uint8) for t in (a, b)]
     return a.dtype == b.dtype and torch.equal(*codes)
 
 
@@ -754,6 +756,173 @@ def check_hooks():
     assert optimizer.state_dict()["other"]["param_groups"][0]["generator"] == "Philox4x32-10"
 
 
+def transposed(x):
+    return x.t().contiguous().t()
+
+
+def exchange_values(p, _):
+    p.data = p.data * 2
+
+
+def exchange_order(p, _):
+    p.data = transposed(p.data)
+
+
+def negate_lazily(p, _):
+    p.data = torch._neg_view(p.data)
+
+
+def exchange_state(p, optimizer):
+    optimizer.state[p] = dict(optimizer.state[p])
+
+
+def exchange_moment(p, optimizer):
+    optimizer.state[p]["exp_avg"] = torch.full_like(p, 0.5)
+
+
+def move_moment(p, optimizer):
+    moment = optimizer.state[p]["exp_avg"]
+    moment.set_(torch.full_like(moment, 0.25))
+
+
+def remove_moment(p, optimizer):
+    del optimizer.state[p]["exp_avg"]
+
+
+def count_again(p, optimizer):
+    optimizer.state[p]["step"] = 40
+
+
+def forget_state(p, optimizer):
+    optimizer.state.pop(p)
+
+
+def forget_gradient(p, _):
+    p.grad = None
+
+
+def gradient_of_other_order(p, _):
+    p.grad = transposed(p.grad)
+
+
+def gradient_that_is_negated(p, _):
+    p.grad = torch._neg_view(p.grad)
+
+
+def other_rate(_, optimizer):
+    optimizer.param_groups[0]["lr"] = torch.tensor(0.25)
+
+
+def other_rounding(_, optimizer):
+    optimizer.param_groups[0]["rounding"] = "stochastic_fast"
+
+
+def other_direction(_, optimizer):
+    optimizer.param_groups[0]["maximize"] = True
+
+
+def other_parameters(_, optimizer):
+    optimizer.param_groups[0]["params"].reverse()
+
+
+# A change, and whether the arrays of a step must be made anew.
+CHANGES = [(lambda *_: None, False), (exchange_values, True), (exchange_order, True), (exchange_state, True),
+           (exchange_moment, True), (move_moment, True), (remove_moment, True), (count_again, True),
+           (forget_state, True), (forget_gradient, True), (gradient_of_other_order, True),
+           (gradient_that_is_negated, True), (other_rate, False), (other_rounding, True),
+           (other_direction, True), (other_parameters, True)]
+
+
+def check_table():
+    """Steps that keep their arrays have the bits of steps that make all anew, after every change."""
+    made = []
+    make = lowp_torch.optimizer._Table.__init__
+
+    def counted(self, optimizer):
+        made.append(optimizer)
+        make(self, optimizer)
+
+    lowp_torch.optimizer._Table.__init__ = counted
+    has_host = lowp_torch.optimizer._host() is not None
+    for storage, state, rounding in [("plain", BF16, "stochastic"), ("master", BF16, "stochastic_fast")]:
+        for change, is_stale in CHANGES:
+            if rounding == "stochastic_fast" and change is other_rounding:
+                continue
+            results = []
+            for keeps in (True, False):
+                torch.manual_seed(1)
+                params = [nn.Parameter(torch.randn(30, 50).to(BF16)) for _ in range(4)]
+                optimizer = ADAMW(params, lr=1e-2, storage=storage, state_dtype=state, rounding=rounding,
+                                  seed=SEED)
+                counts = []
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of values that come from outside
+                    for step in range(8):
+                        for p in params:
+                            p.grad = torch.randn(30, 50).to(BF16)
+                        if step == 4:
+                            change(params[1], optimizer)
+                        if not keeps:
+                            optimizer._table = None
+                        made.clear()
+                        optimizer.step()
+                        counts.append(len(made))
+                results.append(optimizer)
+                if keeps and has_host:
+                    assert counts[:5] == [1, 0, 0, 0, int(is_stale)], (change, counts)
+                    assert counts[6:] == [0, 0] or change is other_direction, (change, counts)
+            check_same(*results)
+    lowp_torch.optimizer._Table.__init__ = make
+    if not has_host:
+        print("this PyTorch has no function to look at a tensor: every step makes its arrays")
+
+    # Refusals of a step whose arrays stand.
+    def stepped():
+        params = [nn.Parameter(torch.ones(6, 4)) for _ in range(3)]
+        optimizer = ADAMW([("a", params[0]), ("b", params[1]), ("c", params[2])], state_dtype=F32)
+        for _ in range(2):
+            for p in params:
+                p.grad = torch.ones(6, 4)
+            optimizer.step()
+        return params, optimizer
+
+    for change, words in [
+        (lambda p, _: setattr(p, "grad", p.data), "b and b: their tensors or states share memory"),
+        (lambda p, o: setattr(p, "grad", o.state[p]["exp_avg"]), "share memory"),
+        (lambda p, _: p.grad.untyped_storage().resize_(0), "b, gradient"),
+        (lambda p, _: setattr(p, "grad", torch.ones(6, 4).to_sparse()), "its layout is not strided"),
+        (lambda p, o: o.state[p].update(exp_avg=torch.ones(5)), "b, exp_avg: "),
+        (lambda p, o: o.state[p]["exp_avg"].untyped_storage().resize_(0), "b, exp_avg: "),
+        (negate_lazily, "its elements are negated lazily"),
+        (lambda p, o: o.param_groups[0].update(lr=-1.0), "lr is -1.0"),
+        (lambda p, o: o.param_groups[0].update(amsgrad=True), "amsgrad is True"),
+        (lambda p, o: o.param_groups[0].update(lr=torch.ones(2)), "lr is tensor([1., 1.])"),
+    ]:
+        params, optimizer = stepped()
+        before = [p.detach().clone() for p in params]
+        change(params[1], optimizer)
+        refused(optimizer.step, words)
+        for p, q in zip(params, before):
+            assert change is negate_lazily or equal_bits(p, q)
+
+    # No memory of gradients is kept, and a parameter that knows its optimizer is collected.
+    params, optimizer = stepped()
+    gradient = weakref.ref(params[0].grad.untyped_storage())
+    p = nn.Parameter(torch.ones(6))
+    own = ADAMW([p])
+    p.optimizer = own
+    for _ in range(3):
+        p.grad = torch.ones(6)
+        own.step()
+    leaks = weakref.ref(p), weakref.ref(own)
+    del p, own
+    gc.collect()
+    assert [leak() for leak in leaks] == [None, None]
+    optimizer.zero_grad()
+    gc.collect()
+    assert gradient() is None
+
+
 def refusal(change, **settings):
     """Checks the error of a step after `change` of the second parameter; nothing is written."""
     first, second = (nn.Parameter(torch.ones(2, 3)) for _ in range(2))
@@ -835,6 +1004,7 @@ check_hooks()
 check_threads()
 check_beside_torch()
 check_continues_torch()
+check_table()
 check_loading()
 check_optimizer()
 check_refusals()
