@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Times the steps of lowp_torch beside PyTorch's, and writes README.md here. Arguments go to step.py, and
-# send the tables to the terminal alone.
+# Times the steps of lowp_torch beside PyTorch's, and writes README.md here. Arguments go to step.py.
+# With them, only the terminal gets the tables.
 #   sh bench/torch/run.sh
 #   sh bench/torch/run.sh --rounds 3 --small
-# LOWP_PYTHON names an interpreter that has torch and numpy, and then nothing is installed.
+# LOWP_PYTHON names an interpreter that has torch and numpy: nothing is installed then.
 . "$(dirname -- "$0")/../../tests/setup.sh"
 . "$root/examples/torch/python.sh"
 need g++ "${CXX:-c++}"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tells optimizer.py in one pass whether the arrays of its last step serve the next one too. It calls
-// the C functions that Python and PyTorch promise to keep, and needs no header of theirs. PyTorch has
-// torch_tensor_from_pyobject from 2.14; there is none to read Tensor.grad, which Python gives.
+// Tells optimizer.py in one pass if the arrays of its last step serve the next one too. It calls C
+// functions that Python and PyTorch promise to keep, and needs no header of theirs. PyTorch has
+// torch_tensor_from_pyobject from 2.14. Tensor.grad has no such function: Python gives it.
 #include <dlfcn.h>
 
 #include <algorithm>
@@ -52,7 +52,8 @@ struct torch_functions {
       if (library == nullptr) library = dlopen(name, RTLD_LAZY | RTLD_NOLOAD);
     auto const find = [&](auto& function, char const* name) {
       if (library != nullptr)
-        function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
+        function =
+            reinterpret_cast<std::remove_reference_t<decltype(function)>>(dlsym(library, name));
       return library != nullptr && function != nullptr;
     };
     return find(from_object, "torch_tensor_from_pyobject") &&
@@ -109,9 +110,10 @@ struct memory {
     strides.assign(now.strides, now.strides + now.dimensions);
     return true;
   }
-  /// Returns whether a tensor has the type, device, sizes and strides of this one.
-  bool is_like(description const& other) const {
-    if (!std::equal(kind, kind + 4, other.kind) ||
+  /// Returns whether a tensor has this type, and the layout, device, sizes and strides of this one.
+  bool is_like(description const& other, std::int32_t dtype) const {
+    if (other.kind[1] != dtype || other.kind[0] != kind[0] ||
+        !std::equal(kind + 2, kind + 4, other.kind + 2) ||
         static_cast<std::int64_t>(sizes.size()) != other.dimensions ||
         !std::equal(sizes.begin(), sizes.end(), other.sizes))
       return false;
@@ -121,7 +123,7 @@ struct memory {
   }
   bool is_same(handle t) const {
     description now;
-    return now.read(t) && data == now.data && is_like(now);
+    return now.read(t) && data == now.data && is_like(now, kind[1]);
   }
 };
 
@@ -157,6 +159,7 @@ struct parameter {
   std::vector<state_entry> entries;
   int gradient;              // 0: absent; 1: read here; 2: given by Python
   void** target;             // of the gradient's address
+  std::int32_t dtype;        // of the gradient
   std::size_t bytes, width;  // of the gradient and of its elements
   int step_call;             // the number of the call that steps it
 };
@@ -169,6 +172,13 @@ struct watch {
 };
 
 PyObject *grad_name, *is_neg_name, *step_name, *none, *yes;
+
+/// Returns the bytes of an element. The first dtypes are uint8, int8, int16, int32, int64, float16,
+/// float32 and float64; another one here is bfloat16.
+std::size_t width_of(std::int32_t dtype) {
+  constexpr std::size_t widths[] = {1, 1, 2, 4, 8, 2, 4, 8};
+  return dtype < 8 ? widths[dtype] : 2;
+}
 
 bool is_negated(PyObject* tensor) {
   PyObject* const answer = PyObject_CallMethodObjArgs(tensor, is_neg_name, nullptr);
@@ -193,7 +203,7 @@ bool takes_gradient(watch const& w, parameter& p) {
   if (is_fine && p.gradient == 1) {
     description now;
     tensor_handle const tensor = handle_of(gradient);
-    is_fine = now.read(tensor.get()) && p.value.is_like(now) && !is_negated(gradient) &&
+    is_fine = now.read(tensor.get()) && p.value.is_like(now, p.dtype) && !is_negated(gradient) &&
               (p.bytes == 0 || now.data != nullptr);
     if (is_fine) {
       auto const begin = reinterpret_cast<std::uintptr_t>(now.data);
@@ -243,32 +253,38 @@ void lowp_torch_unwatch(watch* w) { delete w; }
 /// Remembers a parameter of a group. `roles` is a dict with True for the states that are arrays of
 /// the step, and False for its number.
 void lowp_torch_remember(watch* w, std::size_t group, PyObject* p, PyObject* state, PyObject* roles,
-                         int gradient, void** target, std::size_t elements, std::size_t width,
-                         int step_call) {
-  parameter made{p, state, {}, {}, gradient, target, elements * width, width, step_call};
+                         int gradient, void** target, std::size_t elements, int step_call) {
+  parameter made{p, state, {}, {}, gradient, target, 0, 0, 0, step_call};
   w->is_whole = made.value.set(p) && w->is_whole;
   made.value.tensor.reset();
-  auto const add_range = [&](memory const& m, std::size_t size) {
+  if (gradient == 1) {
+    PyObject* const its = PyObject_GetAttr(p, grad_name);
+    w->is_whole = call.dtype(handle_of(its).get(), &made.dtype) == 0 && w->is_whole;
+    Py_DecRef(its);
+    made.width = width_of(made.dtype);
+    made.bytes = elements * made.width;
+  }
+  auto const add_range = [&](memory const& m, std::size_t count) {
     auto const begin = reinterpret_cast<std::uintptr_t>(m.data);
-    if (size != 0) w->written.push_back({begin, begin + size});
+    if (count != 0) w->written.push_back({begin, begin + count * width_of(m.kind[1])});
   };
-  if (gradient != 0) add_range(made.value, made.bytes);
+  if (gradient != 0) add_range(made.value, elements);
   std::ptrdiff_t place = 0;
   PyObject *key, *value;
   while (gradient != 0 && PyDict_Next(state, &place, &key, &value) != 0) {
     PyObject* const role = PyDict_GetItem(roles, key);
     using enum state_entry::role;
-    state_entry entry{role == nullptr ? other : role == yes ? array : step, object(key),
-                      object(role == nullptr ? none : value), {}};
+    state_entry entry{role == nullptr ? other
+                      : role == yes   ? array
+                                      : step,
+                      object(key),
+                      object(role == nullptr ? none : value),
+                      {}};
     if (entry.is == array) {
       w->is_whole = entry.tensor.set(value) && w->is_whole;
       std::int64_t count = 0;
       if (entry.tensor.tensor) call.elements(entry.tensor.tensor.get(), &count);
-      // Widths of the first dtypes: uint8, int8, int16, int32, int64, float16, float32, float64.
-      // The others here have 16 bits.
-      constexpr std::size_t widths[] = {1, 1, 2, 4, 8, 2, 4, 8};
-      auto const dtype = static_cast<std::size_t>(entry.tensor.kind[1]);
-      add_range(entry.tensor, static_cast<std::size_t>(count) * (dtype < 8 ? widths[dtype] : 2));
+      add_range(entry.tensor, static_cast<std::size_t>(count));
     }
     made.entries.push_back(std::move(entry));
   }
@@ -305,8 +321,8 @@ bool lowp_torch_is_fresh(watch* w, PyObject* params, PyObject* states) {
       parameter& p = group[j];
       if (PyList_GetItem(list, static_cast<std::ptrdiff_t>(j)) != p.it || !takes_gradient(*w, p))
         return false;
-      if (p.gradient != 0 && (!p.value.is_same(handle_of(p.it).get()) || is_negated(p.it) ||
-                              !is_same_state(p)))
+      if (p.gradient != 0 &&
+          (!p.value.is_same(handle_of(p.it).get()) || is_negated(p.it) || !is_same_state(p)))
         return false;
     }
   }

@@ -8,6 +8,7 @@ import ctypes
 import dataclasses
 import functools
 import glob
+import itertools
 import math
 import os
 import warnings
@@ -119,7 +120,7 @@ def _host():
     for name, result, arguments in [
             ("begin", ctypes.c_bool, [it, it]), ("watch", ctypes.c_void_p, [size]),
             ("unwatch", None, [ctypes.c_void_p]), ("seal", None, [ctypes.c_void_p, it]),
-            ("remember", None, [ctypes.c_void_p, size, it, it, it, ctypes.c_int, ctypes.c_void_p, size, size,
+            ("remember", None, [ctypes.c_void_p, size, it, it, it, ctypes.c_int, ctypes.c_void_p, size,
                                 ctypes.c_int]),
             ("is_fresh", ctypes.c_bool, [ctypes.c_void_p, it, it]),
             ("advance", None, [ctypes.c_void_p, ctypes.c_int, it])]:
@@ -218,14 +219,18 @@ def _check_group(group, optimizer):
     for i, beta in enumerate(group.get("betas", ())):
         if not (float(beta) >= 0 and as_float32(beta) < 1):
             raise ValueError(f"beta{i + 1} is {beta}, and must be in [0, 1), in float32 too")
+    if group.get("storage") == "split":
+        raise ValueError('storage is split: here that is "corrected16", a master of 32 bits in two parts')
     for name, known in (("storage", tuple(_STORAGES)), ("rounding", _ROUNDINGS),
                         ("state_dtype", tuple(_MOMENTS))):
         if name in optimizer.defaults and group[name] not in known:
             raise ValueError(f"{name} is {group[name]}, and must be one of {', '.join(map(str, known))}")
-    for name in ("seed", "min_8bit_size"):
+    for name in ("seed", "min_8bit_size", "first_tensor"):
         value = group.get(name, 0)
         if isinstance(value, bool) or not isinstance(value, int):
             raise ValueError(f"{name} is {value!r}, and must be an integer")
+    if not 0 <= group.get("first_tensor", 0) < 2**31:
+        raise ValueError(f"first_tensor is {group['first_tensor']}, and must be from 0 to 2^31 - 1")
     for name in ("amsgrad", "capturable", "differentiable"):
         if group.get(name):
             kind = type(optimizer).__name__
@@ -234,6 +239,17 @@ def _check_group(group, optimizer):
         raise ValueError("fused and foreach cannot be True together")
     if not group.get("decoupled_weight_decay", True) and group["weight_decay"]:
         raise ValueError("decoupled_weight_decay is False: this is a state of Adam, not of AdamW")
+
+
+_made = itertools.count(1)  # optimizers whose seed depends on their number
+
+
+def _drawn_seed():
+    """Returns a seed that no other optimizer of this process has. Ranks that make optimizers in the
+    same order have equal ones."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return next(_made) * 0x9e3779b97f4a7c15 % 2**63
+    return int(torch.empty((), dtype=torch.int64, device="cpu").random_())
 
 
 def _check_generator(group):
@@ -250,7 +266,7 @@ class _Call:
     """Parameters of a group that have one library and one step number."""
 
     def __init__(self, optimizer, group, listed):
-        _, _, self.device, _, step = listed[0][0]
+        _, _, self.device, _, of_gradient, step = listed[0][0]
         self.group, self.settings = group, _Settings()
         self.settings.step = step + 1
         self.tensors = (_Tensor * len(listed))()
@@ -260,23 +276,22 @@ class _Call:
         moment = optimizer._moment_of(self.params[0], group)
         for t, (_, *each) in zip(self.tensors, listed):
             _fill(t, *each, group["storage"], optimizer._moments, moment)
-        self.library = optimizer._library_of(self.params[0], group)
+        self.library = optimizer._library_of(self.params[0], group, of_gradient)
 
 
 class _Table:
     """The arrays of a step. They serve the next one if host.cpp finds no tensor changed."""
 
     # Settings of a group that take part in the choice of arrays and libraries, or are refused.
-    _choices = ("storage", "state_dtype", "min_8bit_size", "rounding", "maximize", "amsgrad", "capturable",
-                "differentiable", "foreach", "fused", "decoupled_weight_decay")
+    _choices = ("storage", "state_dtype", "min_8bit_size", "rounding", "maximize", "first_tensor", "amsgrad",
+                "capturable", "differentiable", "foreach", "fused", "decoupled_weight_decay")
 
     def __init__(self, optimizer):
         """Checks all tensors of the optimizer, and makes missing states."""
         self.calls, self._watch, self._host = [], None, _host()
         self._given = []  # parameters whose gradient is not taken as it is
-        self._gradients = []  # those of this step, until it has ended
-        self._chosen = [self._choices_of(group) for group in optimizer.param_groups]
-        self._rates = [None] * len(self._chosen)
+        self._chosen = self._choices_of(optimizer)
+        self._rates = [None] * len(optimizer.param_groups)
         self._numbered = list(optimizer._numbered())
         calls = {}
         for i, (group, numbered) in enumerate(self._numbered):
@@ -284,13 +299,12 @@ class _Table:
             present = [each for each in numbered if each[2].grad is not None]
             for _, name, p in present:
                 _check_parameter(name, p, group)
-                _check_tensor(f"{name}, gradient", p.grad, (p.dtype,), p.shape, p.device)
+                _check_tensor(f"{name}, gradient", p.grad, tuple(_NAMES), p.shape, p.device)
             for number, name, p in present:
                 state = optimizer._state_of(number, name, p, group)
                 g = optimizer._taken_gradient(name, p, group)
-                key = (i, p.dtype, p.device, optimizer._moment_of(p, group), int(state["step"]))
+                key = (i, p.dtype, p.device, optimizer._moment_of(p, group), g.dtype, int(state["step"]))
                 calls.setdefault(key, []).append((key, number, name, p, g, state))
-        self._gradients = [each[4] for listed in calls.values() for each in listed]
         for (i, *_), listed in calls.items():
             self.calls.append(_Call(optimizer, optimizer.param_groups[i], listed))
         self._set_rates(optimizer)
@@ -298,8 +312,9 @@ class _Table:
             self._remember(optimizer, list(calls.values()))
 
     @classmethod
-    def _choices_of(cls, group):
-        return [group.get(name) for name in cls._choices]
+    def _choices_of(cls, optimizer):
+        return [getattr(optimizer, "grad_scale", None) is None,
+                *([group.get(name) for name in cls._choices] for group in optimizer.param_groups)]
 
     def _remember(self, optimizer, calls):
         self._watch = self._host.lowp_torch_watch(len(self._numbered))
@@ -314,24 +329,26 @@ class _Table:
                     call, j, (*_, g, state) = places[id(p)]
                     t = self.calls[call].tensors[j]
                     target = ctypes.addressof(t) + _Tensor.g.offset
-                    mode = 1 if optimizer._reads_gradients and g is p.grad else 2
+                    reads = optimizer._reads_gradients and g is p.grad and self._chosen[0]
+                    mode = 1 if reads else 2
                     if mode == 2:
-                        self._given.append((name, p, group, t))
-                self._host.lowp_torch_remember(self._watch, i, p, state, arrays, mode, target, p.numel(),
-                                               p.element_size(), call)
+                        self._given.append((name, p, group, t, g.dtype))
+                self._host.lowp_torch_remember(self._watch, i, p, state, arrays, mode, target, p.numel(), call)
         self._host.lowp_torch_seal(self._watch, optimizer.state)
 
     def is_fresh(self, optimizer):
         """Returns whether all is as it was. Then the arrays are those of this step."""
         groups = optimizer.param_groups
-        if not (self._watch and [self._choices_of(group) for group in groups] == self._chosen
+        if not (self._watch and self._choices_of(optimizer) == self._chosen
                 and self._host.lowp_torch_is_fresh(self._watch, [group["params"] for group in groups],
                                                    optimizer.state)):
             return False
-        for name, p, group, t in self._given:
-            _check_tensor(f"{name}, gradient", p.grad, (p.dtype,), p.shape, p.device)
-            self._gradients.append(optimizer._taken_gradient(name, p, group))
-            t.g = self._gradients[-1].data_ptr()
+        for name, p, group, t, of_gradient in self._given:
+            _check_tensor(f"{name}, gradient", p.grad, tuple(_NAMES), p.shape, p.device)
+            g = optimizer._taken_gradient(name, p, group)
+            if g.dtype != of_gradient:  # of a library that steps these
+                return False
+            t.g = g.data_ptr()
         self._set_rates(optimizer)
         for call in self.calls:
             call.settings.checked = not self._given
@@ -354,10 +371,6 @@ class _Table:
                         (settings.lr, settings.beta1, settings.beta2, settings.eps, settings.weight_decay,
                          seed) = rates
                         settings.seed = seed % 2**64
-
-    def end(self):
-        """Forgets the gradients: a table holds no memory between steps."""
-        self._gradients = []
 
     def advance(self, call):
         """Counts a step."""
@@ -386,7 +399,11 @@ class _Optimizer(torch.optim.Optimizer):
         rounding     "stochastic": Philox's bits; "stochastic_fast": others, any three independent,
                      for a fraction of the work; or "nearest"
         seed         of the random bits. They also depend on the parameter's index, its step and the
-                     element's place in memory. state_dict() is all that a run needs to resume
+                     element's place in memory. state_dict() is all that a run needs to resume.
+                     Without one, it is drawn from PyTorch's generator; in a process group it is the
+                     same on ranks that make the same optimizers
+        first_tensor  the index of the first parameter. Optimizers with one seed need indices that differ:
+                     two parameters with both alike round in the same directions
         maximize     steps along the gradient, not against it
 
     Every step is one fused pass, so `foreach` and `fused` change nothing; both True are refused.
@@ -408,6 +425,7 @@ class _Optimizer(torch.optim.Optimizer):
     _kind = ""  # in the names of its libraries
     _moments = ()  # the names of the first and of the second one
     _reads_gradients = True  # as they are, not by a function
+    _step_supports_amp_scaling = True  # torch.amp.GradScaler sets found_inf and grad_scale for a step
     _theirs = {"state1": "exp_avg", "absmax1": "exp_avg_absmax", "state2": "exp_avg_sq",
                "absmax2": "exp_avg_sq_absmax",  # of bitsandbytes; then those of FlashOptim
                "exp_avg::quantized": "exp_avg", "exp_avg::scales": "exp_avg_scales",
@@ -415,13 +433,15 @@ class _Optimizer(torch.optim.Optimizer):
 
     def __init__(self, params, report, **defaults):
         self._begin()
+        if defaults["seed"] is None:
+            defaults["seed"] = _drawn_seed()
         self.report = report
         super().__init__(params, defaults)
 
     def _begin(self):
         self.report = False
         self._reported, self._read, self._of_read = [], None, {}
-        self._table = None
+        self._table, self._taken, self._unscaled = None, {}, {}
         self.resyncs = collections.Counter()
         self._warned = set()
 
@@ -437,13 +457,19 @@ class _Optimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         self._reported = []
-        table, self._table = self._table, None  # a step that fails leaves none
-        if table is None or not table.is_fresh(self):
-            table = _Table(self)
-        for call in table.calls:
-            self._take(table, call)
-        table.end()
-        self._table = table
+        if getattr(self, "found_inf", None) is not None and bool(self.found_inf):
+            return loss
+        try:
+            if getattr(self, "grad_scale", None) is not None:
+                self._unscale()
+            table, self._table = self._table, None  # a step that fails leaves none
+            if table is None or not table.is_fresh(self):
+                table = _Table(self)
+            for call in table.calls:
+                self._take(table, call)
+            self._table = table
+        finally:  # no memory is kept between steps
+            self._taken, self._unscaled = {}, {}
         return loss
 
     @torch.no_grad()
@@ -465,15 +491,29 @@ class _Optimizer(torch.optim.Optimizer):
         for group in self.param_groups:
             params = group["params"]
             names = group.get("param_names") or [f"parameter {first + i}" for i in range(len(params))]
-            yield group, list(zip(range(first, first + len(params)), names, params))
+            number = group.get("first_tensor", 0) + first
+            yield group, list(zip(range(number, number + len(params)), names, params))
             first += len(params)
 
     def _taken_gradient(self, name, p, group):
-        """Returns the gradient as a step takes it, which lies in memory as the parameter does."""
-        g = self._gradient_of(name, p, group)
-        if g.stride() != p.stride() or g.is_neg():
-            g = torch.empty_like(p).copy_(g)
-        return g.neg() if group["maximize"] else g
+        """Returns the gradient as a step takes it, which lies in memory as the parameter does. A step
+        makes it once."""
+        if p not in self._taken:
+            g = self._gradient_of(name, p, group)
+            if g is p.grad and p in self._unscaled:
+                g = self._unscaled[p]
+            if g.stride() != p.stride() or g.is_neg():
+                g = torch.empty_like(p, dtype=g.dtype).copy_(g)
+            self._taken[p] = g.neg() if group["maximize"] else g
+        return self._taken[p]
+
+    def _unscale(self):
+        """Divides gradients by the scale of GradScaler. A step takes them unrounded."""
+        for p in (p for group in self.param_groups for p in group["params"] if p.grad is not None):
+            unscaled = p.grad.float() / self.grad_scale.to(p.device)
+            p.grad.copy_(unscaled)
+            if p.grad.dtype != torch.float32:
+                self._unscaled[p] = unscaled
 
     def _gradient_of(self, name, p, group):
         return p.grad
@@ -490,12 +530,13 @@ class _Optimizer(torch.optim.Optimizer):
         scales = [f"{slot}_{kind}" for slot in self._moments for kind in ("absmax", "scales")]
         return {**dict.fromkeys([*self._moments, *scales, "written", *_STORAGES], True), "step": False}
 
-    def _library_of(self, p, group):
+    def _library_of(self, p, group, of_gradient=None):
         moment = self._moment_of(p, group).name
         is_exact = p.dtype == torch.float32 and moment in ("float32", "none")
         capability = "".join(map(str, torch.cuda.get_device_capability(p.device))) if p.is_cuda else None
+        of_gradient = [_NAMES[of_gradient]] if of_gradient not in (None, p.dtype) else []
         return _library(self._kind, _NAMES[p.dtype], group["storage"], moment,
-                        "nearest" if is_exact else group["rounding"], capability=capability)
+                        "nearest" if is_exact else group["rounding"], *of_gradient, capability=capability)
 
     def _take(self, table, call):
         """Steps the parameters of a call."""
@@ -685,13 +726,13 @@ class AdamW(_Optimizer):
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2,
                  amsgrad=False, *, storage="plain", state_dtype=torch.bfloat16, min_8bit_size=4096,
-                 rounding="stochastic", seed=0, report=False, maximize=False, foreach=None,
+                 rounding="stochastic", seed=None, first_tensor=0, report=False, maximize=False, foreach=None,
                  capturable=False, differentiable=False, fused=None):
         super().__init__(
             params, report, lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad,
             maximize=maximize, foreach=foreach, capturable=capturable, differentiable=differentiable,
             fused=fused, storage=storage, state_dtype=state_dtype, min_8bit_size=min_8bit_size,
-            rounding=rounding, seed=seed)
+            rounding=rounding, seed=seed, first_tensor=first_tensor)
 
 
 class Lion(_Optimizer):
@@ -704,12 +745,12 @@ class Lion(_Optimizer):
     _moments = ("exp_avg",)
 
     def __init__(self, params, lr=1e-4, betas=(0.9, 0.99), weight_decay=0.0, *, storage="plain",
-                 state_dtype=torch.bfloat16, min_8bit_size=4096, rounding="stochastic", seed=0,
-                 report=False, maximize=False):
+                 state_dtype=torch.bfloat16, min_8bit_size=4096, rounding="stochastic", seed=None,
+                 first_tensor=0, report=False, maximize=False):
         super().__init__(
             params, report, lr=lr, betas=betas, weight_decay=weight_decay, maximize=maximize,
             storage=storage, state_dtype=state_dtype, min_8bit_size=min_8bit_size, rounding=rounding,
-            seed=seed)
+            seed=seed, first_tensor=first_tensor)
 
 
 class Direction(_Optimizer):
@@ -725,10 +766,10 @@ class Direction(_Optimizer):
     _kind = "direction"
 
     def __init__(self, params, direction=None, lr=1e-3, weight_decay=0.0, *, storage="plain",
-                 rounding="stochastic", seed=0, report=False, maximize=False):
+                 rounding="stochastic", seed=None, first_tensor=0, report=False, maximize=False):
         self.direction = direction
         super().__init__(params, report, lr=lr, weight_decay=weight_decay, maximize=maximize,
-                         storage=storage, rounding=rounding, seed=seed)
+                         storage=storage, rounding=rounding, seed=seed, first_tensor=first_tensor)
 
     def __getstate__(self):
         return {**super().__getstate__(), "direction": self.direction}
@@ -746,5 +787,5 @@ class Direction(_Optimizer):
         state["step"] = step
         if not torch.is_tensor(given):
             raise ValueError(f"{name}, direction: a {type(given).__name__}, and must be a tensor")
-        _check_tensor(f"{name}, direction", given, (p.dtype,), p.shape, p.device)
+        _check_tensor(f"{name}, direction", given, tuple(_NAMES), p.shape, p.device)
         return given

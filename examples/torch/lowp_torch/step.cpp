@@ -7,6 +7,8 @@
 //     LOWP_TORCH_STORAGE    plain, kahan, master, corrected8 or corrected16
 //     LOWP_TORCH_MOMENT     a member of moments
 //     LOWP_TORCH_ROUNDING   nearest_even, stochastic or stochastic_fast
+//     LOWP_TORCH_GRADIENT   float32, bfloat16 or float16, unless it is ELEMENT
+//
 // nvcc compiles it for tensors on a GPU, whose storage is plain.
 #include <lowp/cast.hpp>
 #include <lowp/update.hpp>
@@ -35,6 +37,11 @@ using float32 = float;
 using lowp::bfloat16, lowp::float16;
 using element = LOWP_TORCH_ELEMENT;
 using rounding = lowp::LOWP_TORCH_ROUNDING;
+#ifdef LOWP_TORCH_GRADIENT
+using gradient = LOWP_TORCH_GRADIENT;
+#else
+using gradient = element;
+#endif
 
 /// Elements that share a fingerprint. Codes that share a scale lie in one block.
 constexpr std::size_t block = 256;
@@ -46,7 +53,7 @@ struct report {
 };
 struct tensor {
   element* p;
-  element const* g;
+  gradient const* g;
   void *m, *v;
   void *m_scales, *v_scales;  ///< of codes
   void* extra;                ///< compensation, master weights or error bits

@@ -7,6 +7,7 @@ import ctypes
 import gc
 import io
 import math
+import pickle
 import sys
 import warnings
 import weakref
@@ -317,7 +318,7 @@ def check_optimizer():
     for g in (gradient, gradient.t().contiguous().t(), torch._neg_view(-gradient)):
         r = nn.Parameter(torch.ones(4, 6))
         r.grad = g
-        lowp_torch.AdamW([r]).step()
+        lowp_torch.AdamW([r], seed=SEED).step()
         results.append(r)
     assert equal_bits(results[0], results[1]) and equal_bits(results[0], results[2])
 
@@ -376,7 +377,7 @@ def check_directions():
         assert twin.report
     p = nn.Parameter(torch.ones(4, dtype=BF16))
     p.grad = torch.ones_like(p)
-    for given, words in [(None, "NoneType"), (torch.ones(4), "must be of torch.bfloat16"),
+    for given, words in [(None, "NoneType"), (torch.ones(4).double(), "must be of torch.float32 or"),
                          (torch.ones(3, dtype=BF16), "must be [4]")]:
         refused(DIRECTION([("w", p)], lambda *_: given).step, "w, direction", words)
         assert (p == 1).all()
@@ -701,7 +702,8 @@ def check_settings():
         ({"amsgrad": True}, "amsgrad is True"),
         ({"capturable": True}, "capturable is True"), ({"seed": 0.5}, "seed is 0.5"),
         ({"differentiable": True}, "differentiable is True"), ({"storage": "fp8"}, "storage is fp8"),
-        ({"rounding": "up"}, "rounding is up"), ({"state_dtype": F16}, "state_dtype is torch.float16"),
+        ({"rounding": "up"}, "rounding is up"), ({"storage": "split"}, 'here that is "corrected16"'),
+        ({"first_tensor": -1}, "first_tensor is -1"), ({"lr": torch.ones(2)}, "must be one number"), ({"state_dtype": F16}, "state_dtype is torch.float16"),
         ({"state_dtype": torch.int8}, "torch.uint8, companded"), ({"storage": "corrected"}, "corrected8"),
         ({"min_8bit_size": 0.5}, "min_8bit_size is 0.5"),
         ({"foreach": True, "fused": True}, "fused and foreach"),
@@ -923,6 +925,116 @@ def check_table():
     assert gradient() is None
 
 
+def check_gradient_types():
+    """Gradients of another dtype are taken unrounded."""
+    start = torch.randn(40000).to(BF16)
+
+    def stepped(g, start=start):
+        p = nn.Parameter(start.clone())
+        p.grad_dtype = None  # of PyTorch 2.10: a gradient may have another dtype
+        optimizer = ADAMW([p], seed=SEED)
+        for _ in range(3):
+            p.grad = g
+            optimizer.step()
+        return p, optimizer.state[p]["exp_avg"]
+
+    g = torch.randn(40000).to(BF16)
+    for one, other in ((start, g.float()), (start.float(), g)):
+        results = stepped(other, one), stepped(g.to(one.dtype), one)
+        assert all(equal_bits(x, y) for x, y in zip(*results))
+    _, m = stepped(torch.full((40000,), 1 + 2.0**-10))  # 1 in bfloat16
+    assert abs(m.float().mean().item() / (1 - 0.9**3) - 1 - 2.0**-10) < 1e-4
+
+
+def check_scaler():
+    """GradScaler: gradients are unscaled, and a step with an infinite one is skipped."""
+    for dtype in (BF16, F32):
+        models = [make_model(dtype) for _ in range(2)]
+        optimizers = [optimizer_of(model, "plain", BF16, "stochastic") for model in models]
+        scaler = torch.amp.GradScaler("cpu", init_scale=2.0**16, growth_interval=10**6)
+        for step in range(1, 7):
+            torch.manual_seed(step)
+            x = torch.randn(8, 90).to(dtype)
+            for model, optimizer in zip(models, optimizers):
+                optimizer.zero_grad()
+                loss = model(x).square().mean()
+                if optimizer is optimizers[1]:
+                    loss.backward()
+                    if step != 4:
+                        optimizer.step()
+                    continue
+                scaler.scale(loss).backward()
+                if step == 4:
+                    model[0].weight.grad[3, 4] = math.inf
+                elif step == 5:
+                    scaler.unscale_(optimizer)
+                scaler.step(optimizer)
+                scaler.update(2.0**16)
+        check_same(*optimizers)
+        for p, q in zip(models[0].parameters(), models[1].parameters()):
+            assert equal_bits(p.grad, q.grad)
+            assert optimizers[0].state[p]["step"] == 5
+        assert not hasattr(optimizers[0], "found_inf")
+
+
+def check_seeds():
+    """Optimizers without a seed draw different bits, and the same after one manual_seed. A loaded state
+    brings its seed. first_tensor numbers the parameters of several with one seed."""
+    def errors(*settings):
+        torch.manual_seed(3)
+        results = []
+        for each in settings:
+            p = nn.Parameter(torch.linspace(1, 2, 20000).to(BF16))
+            optimizer = ADAMW([p], lr=1e-3, weight_decay=0.0, **each)
+            p.grad = torch.ones_like(p)
+            optimizer.step()
+            results.append(p.detach().float() - torch.linspace(1, 2, 20000).to(BF16).float())
+        return results
+
+    def correlation(x, y):
+        return torch.corrcoef(torch.stack([x, y]))[0, 1].item()
+
+    one, other = errors({}, {})
+    assert abs(correlation(one, other)) < 0.05
+    again, _ = errors({}, {})
+    assert torch.equal(one, again)
+    same = errors({"seed": 5}, {"seed": 5}, {"seed": 5, "first_tensor": 1})
+    assert torch.equal(same[0], same[1]) and abs(correlation(same[0], same[2])) < 0.05
+
+    def both(*groups):
+        params = [nn.Parameter(torch.ones(500, dtype=BF16)) for _ in range(4)]
+        for p in params:
+            p.grad = torch.ones_like(p)
+        for first, last in groups:
+            ADAMW(params[first:last], seed=5, first_tensor=first).step()
+        return torch.cat(params)
+
+    assert equal_bits(both((0, 4)), both((0, 1), (1, 3), (3, 4)))
+    p = nn.Parameter(torch.ones(3, dtype=BF16))
+    saved, other = ADAMW([p]), ADAMW([p])
+    assert saved.param_groups[0]["seed"] != other.param_groups[0]["seed"]
+    other.load_state_dict(saved.state_dict())
+    assert saved.param_groups[0]["seed"] == other.param_groups[0]["seed"]
+
+
+def check_copies():
+    """A pickled optimizer, and hooks around a step."""
+    model = make_model(BF16)
+    optimizer = optimizer_of(model, "master", BF16, "stochastic_fast")
+    other_model, other = pickle.loads(pickle.dumps((model, optimizer)))
+    called = []
+    optimizer.register_step_pre_hook(lambda *_: called.append("before"))
+    optimizer.register_step_post_hook(lambda *_: called.append("after"))
+    for step in range(1, 4):
+        give_gradients(model, step)
+        optimizer.step()
+    assert called == ["before", "after"] * 3
+    for step in range(1, 4):
+        give_gradients(other_model, step)
+        other.step()
+    check_same(optimizer, other)
+
+
 def refusal(change, **settings):
     """Checks the error of a step after `change` of the second parameter; nothing is written."""
     first, second = (nn.Parameter(torch.ones(2, 3)) for _ in range(2))
@@ -941,9 +1053,9 @@ def check_refusals():
     def sparse(p, _):
         p.grad = p.grad.to_sparse()
 
-    def half_gradient(p, _):
+    def double_gradient(p, _):
         p.grad_dtype = None
-        p.grad = torch.ones(2, 3, dtype=torch.float16)
+        p.grad = torch.ones(2, 3, dtype=torch.float64)
 
     def freed_gradient(p, _):
         p.grad.untyped_storage().resize_(0)
@@ -959,7 +1071,7 @@ def check_refusals():
 
     for words, change, settings in [
         (["two, gradient", "layout is not strided"], sparse, {}),
-        (["two, gradient", "float16", "it must be of torch.float32"], half_gradient, {}),
+        (["two, gradient", "float64", "it must be of torch.float32"], double_gradient, {}),
         (["two, gradient", "it has no memory"], freed_gradient, {}),
         (["one, value", "float32", "it must be of torch.bfloat16"], nothing, {"storage": "master"}),
         (["one, value", "float32", "it must be of torch.bfloat16"], nothing, {"storage": "corrected8"}),
@@ -1005,6 +1117,10 @@ check_threads()
 check_beside_torch()
 check_continues_torch()
 check_table()
+check_gradient_types()
+check_scaler()
+check_seeds()
+check_copies()
 check_loading()
 check_optimizer()
 check_refusals()
