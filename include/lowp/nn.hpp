@@ -5,6 +5,7 @@
 //     rms_norm, layer_norm; add_rms_norm, add_layer_norm behind a residual sum
 //     gelu_tanh, gelu, silu; gated_gelu_tanh ...
 //     add_rows, a bias's derivative
+//     gather_rows, scatter_add_rows: an embedding and its derivative
 //     cross_entropy, the loss and its derivative in one call
 //     scale_by_power_of_two, projection_exponent, clamp_overflow
 #pragma once
@@ -16,6 +17,7 @@
 #include <lowp/nn/add_rows.hpp>
 #include <lowp/nn/clamp_overflow.hpp>
 #include <lowp/nn/cross_entropy.hpp>
+#include <lowp/nn/embedding.hpp>
 #include <lowp/nn/mask_value.hpp>
 #include <lowp/nn/masked_softmax.hpp>
 #include <lowp/nn/normalization.hpp>

@@ -369,6 +369,8 @@ struct every_function {
                                    lowp::upward{}));
     WRITES(z,
            lowp::rms_norm_backward(p, weight, g, of_rows, lowp::added_to{z}, of_columns, columns));
+    WRITES(y, lowp::gather_rows(x, labels, y, columns));
+    WRITES(y, lowp::scatter_add_rows(g, labels, y, columns));
     lowp::sum_report loss;
     WRITES(of_rows,
            lowp::cross_entropy(x, labels, columns, {.label_smoothing = 0.1f}, of_rows, y, loss));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/measure/measuring.hpp>
+#include <lowp/nn/labels.hpp>
 #include <lowp/nn/softmax.hpp>
 
 #include <bit>
@@ -22,16 +23,8 @@ struct cross_entropy_options {
   float scale = 1;
 };
 
-/// Labels: contiguous elements, std::int64_t as PyTorch has them or std::int32_t.
-template <class R>
-concept label_range =
-    detail::array_range<R> && (std::same_as<std::ranges::range_value_t<R>, std::int64_t> ||
-                               std::same_as<std::ranges::range_value_t<R>, std::int32_t>);
-
 namespace detail {
 
-template <class T>
-using not_a_range_of_int64_or_int32 = fit<label_range<T>>;
 template <class T>
 using not_cross_entropy_options = fit<std::convertible_to<T, cross_entropy_options>>;
 
@@ -63,14 +56,10 @@ struct cross_entropy_rows {
         check_numbers(function, {{"label_smoothing", options.label_smoothing, at_most_one},
                                  {"scale", options.scale, not_zero}});
     if (!wrong.empty()) return wrong;
-    if constexpr (!IsOnDevice) {
-      for (std::size_t row = 0; row < in.rows; ++row)
-        if (!is_ignored(row) && static_cast<std::size_t>(labels[row]) >= columns)
-          return joined_text({function, ": the label of row ", row, " is ",
-                              shortest_text(labels[row]).text, ", not from 0 to ", columns - 1,
-                              " or ignore_index, ", shortest_text(options.ignore_index).text});
-    }
-    return {};
+    if constexpr (IsOnDevice)
+      return {};
+    else
+      return check_labels(function, "label", labels, in.rows, columns, options.ignore_index);
   }
 
   LOWP_FN bool is_ignored(std::size_t row) const { return labels[row] == options.ignore_index; }

@@ -145,8 +145,8 @@ LOWP_HOST_FN void sum_columns(Executor const& executor, Operation const& operati
                               Role const&... role) {
   auto scores = operands_with<row_use::score>(in, role...);
   auto sums = operands_with<row_use::column_sum>(role...);
-  executor(simd::column_call<Operation, decltype(scores), decltype(sums)>{
-      operation, in.range.rows, in.range.columns, scores, sums});
+  executor(simd::column_call<Operation, simd::one_group, decltype(scores), decltype(sums)>{
+      operation, {in.range.rows}, in.range.rows, in.range.columns, scores, sums});
 }
 
 /// Runs a call over rows that was checked.

@@ -81,7 +81,8 @@ namespace names {
   X(largest_rounding_or_overflow) X(rounding_scale_rule_overflow_or_options) X(reciprocal_rms) \
   X(mean_or_reciprocal_deviation) X(y) X(dx) X(dy) X(dgate) X(dup) X(dweight) X(dbias) X(mean) \
   X(reciprocal_deviation) X(logits) X(labels) X(options) X(losses) X(dlogits) \
-  X(row_var) X(column_var) X(reciprocal_rms_or_rounding) X(mean_reciprocal_deviation_or_rounding)
+  X(row_var) X(column_var) X(reciprocal_rms_or_rounding) X(mean_reciprocal_deviation_or_rounding) \
+  X(table) X(ids) X(dout) X(dtable) X(scratch) X(ignore_index)
 // clang-format on
 #define LOWP_NAME(name) struct name;
 LOWP_NAMES(LOWP_NAME)

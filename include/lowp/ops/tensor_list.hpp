@@ -64,25 +64,27 @@ struct listed_range {
   bool is_written;
 };
 
-/// Sorts by `begin`: a short list by insertion, others a byte at a time. std::qsort takes longer
-/// than a step of small tensors, and std::sort a fifth of the time to compile an update.
-inline void sort(std::vector<listed_range>& ranges) {
-  if (ranges.size() < 64) {
-    for (std::size_t i = 1; i < ranges.size(); ++i)
-      for (std::size_t k = i; k > 0 && ranges[k].begin < ranges[k - 1].begin; --k)
-        std::swap(ranges[k], ranges[k - 1]);
+/// Sorts by an unsigned key, equal ones in their order: a short list by insertion, others a byte at
+/// a time. std::qsort takes longer than a step of small tensors, and std::sort a fifth of the time
+/// to compile an update.
+template <class T, class Key>
+void sort(std::vector<T>& all, Key const& key) {
+  if (all.size() < 64) {
+    for (std::size_t i = 1; i < all.size(); ++i)
+      for (std::size_t k = i; k > 0 && key(all[k]) < key(all[k - 1]); --k)
+        std::swap(all[k], all[k - 1]);
     return;
   }
-  std::uintptr_t varying = 0;
-  for (listed_range const& each : ranges) varying |= each.begin ^ ranges[0].begin;
-  std::vector<listed_range> sorted(ranges.size());
+  auto varying = key(all[0]) ^ key(all[0]);
+  for (T const& each : all) varying |= key(each) ^ key(all[0]);
+  std::vector<T> sorted(all.size());
   for (unsigned shift = 0; shift < sizeof(varying) * 8; shift += 8) {
     if ((varying >> shift & 0xff) == 0) continue;
     std::size_t places[257] = {};
-    for (listed_range const& each : ranges) ++places[(each.begin >> shift & 0xff) + 1];
+    for (T const& each : all) ++places[(key(each) >> shift & 0xff) + 1];
     for (int digit = 0; digit < 255; ++digit) places[digit + 1] += places[digit];
-    for (listed_range const& each : ranges) sorted[places[each.begin >> shift & 0xff]++] = each;
-    ranges.swap(sorted);
+    for (T const& each : all) sorted[places[key(each) >> shift & 0xff]++] = each;
+    all.swap(sorted);
   }
 }
 
@@ -91,7 +93,7 @@ inline void sort(std::vector<listed_range>& ranges) {
 /// threads at once.
 inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_range>& ranges) {
   if (ranges.empty()) return {0, 0};
-  sort(ranges);
+  sort(ranges, [](listed_range const& each) { return each.begin; });
   // The ranges so far that reach furthest: of all, of the other tensors, and of those written. Of
   // these one is enough: until an overlap is found, two tensors' written ranges lie apart.
   listed_range first{}, other{}, written{};

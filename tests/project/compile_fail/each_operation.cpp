@@ -51,6 +51,8 @@
 // expect-each: 5.*names::dx.*neither_a_lasting_writable_range_nor_strided_rows_nor_added_to
 // expect-each: 7.*names::reciprocal_rms_or_rounding.*nor_a_rounding_mode
 // expect-each: 2.*names::u.*not_a_range
+// expect-each: 2.*names::ids.*not_a_range_of_int64_or_int32
+// expect-each: 1.*names::dout.*not_a_range_of_float
 #include <lowp/lowp.hpp>
 #include <lowp/nn.hpp>
 
@@ -125,5 +127,7 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   rms_norm_backward(x, x, x, x, added_to{d}, x, 3);
   add_rms_norm(p, x, x, p, 3, 1e-5f, d);
   add_layer_norm(p, d, x, x, p, 3, 1e-5f);
+  gather_rows(x, x, p, 3);
+  scatter_add_rows(d, x, p, 3);
 #endif
 }

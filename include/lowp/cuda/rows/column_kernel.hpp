@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel over columns: see simd/rows/column_loop.hpp.
 //
-// A warp has 32 columns. Each warp of a block adds up a group of rows. Then the first one adds the
-// groups in order.
+// A warp has 32 columns. Each warp of a block adds up sixteen rows. Then the first one adds these
+// sums in order. If many groups have sums of their own, a block has more columns. Its warps share
+// these if a group has no more than sixteen rows.
 #pragma once
 
 #include <lowp/cuda/rows/row_plan.hpp>
@@ -12,20 +13,22 @@
 
 namespace lowp::cuda {
 
-template <class Operation, class Scores, class Sums>
+template <class Operation, class Groups, class Scores, class Sums>
 struct column_kernel_call;
 
 /// A simd::column_call for the threads of a grid.
-template <class Operation, class Scores, std::size_t... K, class... Sum>
-struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<K...>, Sum...>> {
+template <class Operation, class Groups, class Scores, std::size_t... K, class... Sum>
+struct column_kernel_call<Operation, Groups, Scores,
+                          row_operands<std::index_sequence<K...>, Sum...>> {
   using sums_type = row_operands<std::index_sequence<K...>, Sum...>;
   static constexpr unsigned least_blocks = tuning::least_row_blocks(Scores::size, 0, false, false);
   static constexpr unsigned team_threads = warp_threads;
   static constexpr bool is_collective = true;
+  static constexpr bool is_one = std::same_as<Groups, simd::one_group>;
 
   Operation operation;
-  std::uint64_t rows;
-  std::uint32_t columns;
+  Groups groups;
+  std::uint32_t columns, of_tile;  ///< all, and those of a block
   Scores scores;
   sums_type sums;
   std::uint32_t dynamic_bytes;
@@ -35,52 +38,79 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<K.
 
   template <class Thread>
   LOWP_FN void run(Thread const& thread) const {
-    for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks())
-      sum_columns(thread,
-                  static_cast<std::uint32_t>(tile) * warp_threads + thread.thread() % warp_threads);
+    std::uint32_t const tiles_of_row = (columns + of_tile - 1) / of_tile;
+    for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks()) {
+      std::uint64_t const place = tile / tiles_of_row;
+      if (!groups.begins(place)) continue;
+      std::uint64_t const end = groups.end(place);
+      std::uint32_t const column = static_cast<std::uint32_t>(tile % tiles_of_row) * of_tile;
+      if (!is_one && end - place <= simd::column_group) {
+        if constexpr (!is_one) sum_few(thread, place, end, column + thread.thread());
+        continue;
+      }
+      for (std::uint32_t n = 0; n < of_tile && column + n < columns; n += warp_threads)
+        sum_columns(thread, place, end, column + n + thread.thread() % warp_threads);
+    }
   }
 
  private:
   template <class Thread>
-  LOWP_FN void sum_columns(Thread const& thread, std::uint32_t column) const {
+  LOWP_FN void sum_few(Thread const& thread, std::uint64_t place, std::uint64_t end,
+                       std::uint32_t column) const {
+    float sum[] = {(static_cast<void>(K), 0.0f)...};
+    if (column >= columns) return;
+    for (std::uint64_t r = place; r < end; ++r) add_row(thread, groups.row(r), column, sum);
+    (write(thread, sums.template indexed<K, row_operand<Sum>>::value, groups.target(place), column,
+           lanes::widen(sum[K])),
+     ...);
+  }
+  template <class Thread>
+  LOWP_FN void sum_columns(Thread const& thread, std::uint64_t place, std::uint64_t end,
+                           std::uint32_t column) const {
     unsigned const warps = thread.threads() / warp_threads;
     unsigned const warp = thread.thread() / warp_threads;
     auto* const shared = reinterpret_cast<float*>(thread.dynamic_memory());
-    double totals[] = {(static_cast<void>(K), 0.0)...}, groups[] = {(static_cast<void>(K), 0.0)...};
+    double totals[] = {(static_cast<void>(K), 0.0)...},
+           sixteen[] = {(static_cast<void>(K), 0.0)...};
     constexpr std::uint64_t group = simd::column_group;
     unsigned turn = 0;
-    for (std::uint64_t row = 0; row < rows; row += warps * group, turn ^= 1) {
+    for (std::uint64_t row = place; row < end; row += warps * group, turn ^= 1) {
       float sums_of_group[] = {(static_cast<void>(K), 0.0f)...};
       std::uint64_t const first = row + warp * group;
       if (column < columns)
-        for (std::uint64_t r = first; r < first + group && r < rows; ++r)
-          add_row(thread, r, column, sums_of_group);
+        for (std::uint64_t r = first; r < first + group && r < end; ++r)
+          add_row(thread, groups.row(r), column, sums_of_group);
       // The first warp still reads the others while these are written.
       float* const terms = shared + turn * thread.threads() * sizeof...(K);
       ((terms[thread.thread() + K * thread.threads()] = sums_of_group[K]), ...);
       thread.barrier();
       if (warp == 0)
-        for (std::uint64_t w = 0; w < warps && row + w * group < rows; ++w) {
-          bool const starts = (row / group + w) % group == 0;
-          ((totals[K] = starts ? lanes::add(totals[K], groups[K]) : totals[K]), ...);
-          ((groups[K] = lanes::add(
-                starts ? 0.0 : groups[K],
+        for (std::uint64_t w = 0; w < warps && row + w * group < end; ++w) {
+          bool const starts = ((row - place) / group + w) % group == 0;
+          ((totals[K] = starts ? lanes::add(totals[K], sixteen[K]) : totals[K]), ...);
+          ((sixteen[K] = lanes::add(
+                starts ? 0.0 : sixteen[K],
                 lanes::widen(terms[w * warp_threads + thread.thread() + K * thread.threads()]))),
            ...);
         }
     }
     thread.barrier();
     if (warp == 0 && column < columns)
-      (write(thread, sums.template indexed<K, row_operand<Sum>>::value, column,
-             lanes::add(totals[K], groups[K])),
+      (write(thread, sums.template indexed<K, row_operand<Sum>>::value, groups.target(place),
+             column, lanes::add(totals[K], sixteen[K])),
        ...);
   }
   template <class Thread, class To>
-  LOWP_FN static void write(Thread const& thread, row_operand<To> const& to, std::uint32_t column,
-                            double sum) {
-    row_accessor<To, typename Thread::hardware, 1> at(to, column);
+  LOWP_FN static void write(Thread const& thread, row_operand<To> const& to, std::uint64_t row,
+                            std::uint32_t column, double sum) {
+    using T = typename To::type;
+    row_accessor<To, typename Thread::hardware, 1> at(to, row, column);
     if constexpr (To::is_read) sum = lanes::add(lanes::widen(at.element(thread, 0)), sum);
-    at.write_one(thread, lane<float>::narrowed(sum));
+    if constexpr (narrow<T>)
+      at.write_one(thread, read_number<double>(lanes::bits(sum), simd::rounding_of_sum<T>{}, 0,
+                                               overflow::infinity));
+    else
+      at.write_one(thread, lane<float>::narrowed(sum));
   }
   template <class Thread>
   LOWP_FN void add_row(Thread const& thread, std::uint64_t r, std::uint32_t column,
@@ -100,20 +130,25 @@ struct column_kernel_call<Operation, Scores, row_operands<std::index_sequence<K.
   }
 };
 
-template <class Grid, class Operation, class Scores, class Sums>
-void run_row_call(Grid& grid, simd::column_call<Operation, Scores, Sums> const& call) {
+template <class Grid, class Operation, class Groups, class Scores, class Sums>
+void run_row_call(Grid& grid, simd::column_call<Operation, Groups, Scores, Sums> const& call) {
   auto const scores = row_operands_of(call.scores);
   auto const sums = row_operands_of(call.sums);
   using scores_type = std::remove_const_t<decltype(scores)>;
   using sums_type = std::remove_const_t<decltype(sums)>;
-  grid.template run<simd::no_report>(column_kernel_call<Operation, scores_type, sums_type>{
+  constexpr bool is_one = std::same_as<Groups, simd::one_group>;
+  std::uint32_t const of_tile = is_one ? warp_threads : grid.threads();
+  std::uint64_t const tiles = call.groups.places * ((call.all_columns + of_tile - 1) / of_tile);
+  if (tiles == 0) return;
+  grid.template run<simd::no_report>(column_kernel_call<Operation, Groups, scores_type, sums_type>{
       .operation = call.operation,
-      .rows = call.all_rows,
+      .groups = call.groups,
       .columns = static_cast<std::uint32_t>(call.all_columns),
+      .of_tile = of_tile,
       .scores = scores,
       .sums = sums,
       .dynamic_bytes = static_cast<std::uint32_t>(2 * grid.threads() * sums.size * sizeof(float)),
-      .table = {(call.all_columns + warp_threads - 1) / warp_threads}});
+      .table = {tiles}});
 }
 
 }  // namespace lowp::cuda

@@ -23,8 +23,10 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
   using T = typename KernelOperand::type;
 
  public:
-  LOWP_FN row_accessor(row_operand<KernelOperand> const& s, std::uint64_t r)
-      : row_accessor(s.kernel_operand, static_cast<T*>(s.data) + s.rows.row(r) * s.stride) {}
+  LOWP_FN row_accessor(row_operand<KernelOperand> const& s, std::uint64_t r,
+                       std::uint32_t column = 0)
+      : row_accessor(s.kernel_operand,
+                     static_cast<T*>(s.data) + s.rows.row(r) * s.stride + column) {}
 
   template <class Thread>
   LOWP_FN float element(Thread const& thread, std::uint32_t column) const {

@@ -2,7 +2,8 @@
 // The loop over columns: sums over all rows, one for each column. column_group rows add up in
 // float, as many such groups in double, and those in double, each in order. So the bits depend
 // neither on threads nor on the width of a pack. An operand that is read, too, gets its old value
-// added in double. An operation has these members, beside those of row_call.hpp:
+// added in double, and one rounding. Rows may come in groups, each with sums of its own. An
+// operation has these members, beside those of row_call.hpp:
 //
 //     add_to(fold::number<K>, sum, state, scores...)    adds a row to sum K of a column
 #pragma once
@@ -19,69 +20,103 @@ namespace lowp::simd {
 
 inline constexpr std::size_t column_group = 16;
 
-/// A call for blocks first_row to first_row + rows of columns. A block is to an executor what a row
-/// is in a row_call. Each of the sums is an operand with an element for each column.
-template <class Operation, class Scores, class Sums>
+/// The rounding of a sum to float. It is rounded again to a narrow type.
+template <class T>
+using rounding_of_sum =
+    std::conditional_t<narrow<T>, detail::intermediate_rounding<to_odd>, nearest_even>;
+
+/// All rows as one group, whose sums are row 0 of a matrix of sums.
+struct one_group {
+  static constexpr std::size_t places = 1;  ///< where a group may begin
+
+  std::size_t rows;
+
+  LOWP_FN static bool begins(std::size_t) { return true; }
+  LOWP_FN std::size_t end(std::size_t) const { return rows; }
+  LOWP_FN static std::size_t row(std::size_t place) { return place; }
+  LOWP_FN static std::size_t target(std::size_t) { return 0; }
+};
+
+/// A call for blocks first_row to first_row + rows. A block has a place and some columns, and is to
+/// an executor what a row is in a row_call. Sums are rows with an element for each column.
+template <class Operation, class Groups, class Scores, class Sums>
 struct column_call;
 
 LOWP_EXACT_BEGIN
 
-template <class Operation, class... Score, class... Sum>
-struct column_call<Operation, std::tuple<Score...>, std::tuple<Sum...>> {
+template <class Operation, class Groups, class... Score, class... Sum>
+struct column_call<Operation, Groups, std::tuple<Score...>, std::tuple<Sum...>> {
   /// The columns of a block: a multiple of every pack, and little enough to keep a team busy.
   static constexpr std::size_t width = 128;
 
   Operation operation;
+  Groups groups;
   std::size_t all_rows, all_columns;
   std::tuple<Score...> scores;
   std::tuple<Sum...> sums;
-  std::size_t first_row = 0, rows = (all_columns + width - 1) / width;
-  std::size_t columns = width * all_rows + 1;  ///< the work of a block
+  std::size_t of_row = (all_columns + width - 1) / width;  ///< blocks
+  std::size_t first_row = 0, rows = of_row * groups.places;
+  std::size_t columns = width * (all_rows / (groups.places | 1)) + 1;  ///< the work of a block
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
     using accessors = row_accessors<Isa, std::tuple<Score...>>;
+    using sum_accessors = row_accessors<Isa, std::tuple<Sum...>>;
     typename accessors::scratch scratch;
+    typename sum_accessors::scratch scratch_of_sums;
     accessors from(scores, 0, std::move(scratch));
+    sum_accessors to(sums, 0, std::move(scratch_of_sums));
     for (std::size_t i = first_row; i < first_row + rows; ++i) {
-      std::size_t const rest = all_columns - i * width;
-      sum_block<Isa>(from, i * width, rest < width ? rest : width,
+      std::size_t const place = i / of_row, first = i % of_row * width, rest = all_columns - first;
+      if (!groups.begins(place)) continue;
+      to.start(groups.target(place));
+      sum_block<Isa>(from, to, place, first, rest < width ? rest : width,
                      std::index_sequence_for<Sum...>{});
     }
   }
 
  private:
-  template <class Isa, class From, std::size_t... K>
-  LOWP_HOST_FN void sum_block(From& from, std::size_t first, std::size_t count,
-                              std::index_sequence<K...> all) const {
+  template <class Isa, class From, class To, std::size_t... K>
+  LOWP_HOST_FN void sum_block(From& from, To& to, std::size_t place, std::size_t first,
+                              std::size_t count, std::index_sequence<K...> all) const {
     using F = pack<float, typename Isa::registers>;
     using D = lanes::wide<F>;
     constexpr std::size_t size = Isa::lanes, packs = width / size;
-    D totals[packs][sizeof...(K)], groups[packs][sizeof...(K)];
+    D totals[packs][sizeof...(K)], sixteen[packs][sizeof...(K)];
     F each[packs][sizeof...(K)];
     for (auto& total : totals) ((total[K] = lanes::broadcast<D>(0)), ...);
-    for (std::size_t row = 0; row < all_rows;) {
-      for (auto& sum : groups) ((sum[K] = lanes::broadcast<D>(0)), ...);
-      for (std::size_t g = 0; g < column_group && row < all_rows; ++g, row += column_group) {
+    std::size_t const end = groups.end(place);
+    for (std::size_t row = place; row < end;) {
+      for (auto& sum : sixteen) ((sum[K] = lanes::broadcast<D>(0)), ...);
+      for (std::size_t g = 0; g < column_group && row < end; ++g, row += column_group) {
         for (auto& sum : each) ((sum[K] = lanes::broadcast<F>(0)), ...);
-        for (std::size_t r = row; r < row + column_group && r < all_rows; ++r)
-          add_row(from, r, first, count, each, all);
+        for (std::size_t r = row; r < row + column_group && r < end; ++r)
+          add_row(from, groups.row(r), first, count, each, all);
         for (std::size_t p = 0; p < packs; ++p)
-          ((groups[p][K] = lanes::add(groups[p][K], lanes::widen(each[p][K]))), ...);
+          ((sixteen[p][K] = lanes::add(sixteen[p][K], lanes::widen(each[p][K]))), ...);
       }
       for (std::size_t p = 0; p < packs; ++p)
-        ((totals[p][K] = lanes::add(totals[p][K], groups[p][K])), ...);
+        ((totals[p][K] = lanes::add(totals[p][K], sixteen[p][K])), ...);
     }
-    for (std::size_t i = 0; i < count; ++i)
-      (write(std::get<K>(sums), first + i,
-             lane<D>::at(totals[i / size][K], static_cast<int>(i % size))),
-       ...);
+    std::size_t const whole = count / size * size;
+    for (std::size_t at = 0, valid; at < count; at += valid) {
+      valid = count - at < size ? count - at : whole;
+      to.begin(first + at, valid);
+      for (std::size_t e = 0; e < valid; e += size)
+        (write<Isa, typename Sum::operand_type>(to.template get<K>(), static_cast<int>(e),
+                                                totals[(at + e) / size][K]),
+         ...);
+      to.end(first + at, valid);
+    }
   }
-  template <class To>
-  LOWP_HOST_FN static void write(To const& to, std::size_t i, double sum) {
-    float& old = to.operand.data[i];
-    if constexpr (To::operand_type::is_read) sum = lanes::add(lane<float>::widen(old), sum);
-    old = lanes::canonical(lane<float>::narrowed(sum));
+  template <class Isa, class To, class D>
+  LOWP_HOST_FN static void write(auto& to, int k, D sum) {
+    using T = typename To::type;
+    if constexpr (To::is_read) sum = lanes::add(lanes::widen(to.load(k)), sum);
+    double exact[Isa::lanes];
+    __builtin_memcpy(exact, &sum, sizeof exact);
+    auto const x = load_rounded<Isa>(exact, rounding_of_sum<T>{}, nullptr, overflow::infinity);
+    to.template store<false>(k, x);
   }
   template <class From, class F, std::size_t Packs, std::size_t... K>
   LOWP_HOST_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
