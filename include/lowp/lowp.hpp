@@ -25,6 +25,7 @@
   X(softmax_backward) X(log_softmax_backward) X(scale_mask_softmax_backward) \
   X(rms_norm) X(layer_norm) X(add_rms_norm) X(add_layer_norm) \
   X(rms_norm_backward) X(layer_norm_backward) X(add_rows) \
+  X(gather_rows) X(scatter_add_rows) \
   X(clamp_overflow) X(scale_by_power_of_two)
 // clang-format on
 

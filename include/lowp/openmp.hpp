@@ -23,8 +23,6 @@ LOWP_ON_TEAM(mean)
 LOWP_ON_TEAM(norm)
 LOWP_ON_TEAM(clip)
 LOWP_ON_TEAM(tree_add)
-LOWP_ON_TEAM(gather_rows)
-LOWP_ON_TEAM(scatter_add_rows)
 #undef LOWP_ON_TEAM
 
 inline constexpr detail::quantize_operation<detail::openmp_team> quantize{};

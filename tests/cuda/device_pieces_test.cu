@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// On a GPU: softmax, norms, activations, derivatives and scalings have the processor's bits.
-// Without a GPU every test here is skipped; the same kernels' text runs in rows_test.cpp and
-// normalization_test.cpp.
+// On a GPU: softmax, norms, activations, derivatives, embeddings and scalings have the processor's
+// bits. Without a GPU every test here is skipped; the same kernels' text runs in rows_test.cpp,
+// normalization_test.cpp and embedding_test.cpp.
 #include <gtest/gtest.h>
 #include <lowp/cuda/lowp.cuh>
 
@@ -320,6 +320,38 @@ TEST_F(device_pieces, mean_loss_of_many_rows) {
     EXPECT_EQ(loss.get().count, want_loss.count);
     EXPECT_NEAR(loss.get().mean(), want_loss.mean(), 0x1p-47 * want_loss.mean());
   }
+}
+
+// More rows than a block sorts, ids that many rows have, that one has, and that are no row.
+TEST_F(device_pieces, embedding) {
+  constexpr std::size_t some = 1500, table_rows = 300, columns = 40;
+  std::vector<std::int64_t> ids(some);
+  std::vector<float> dout(some * columns), of_table(table_rows * columns);
+  for (std::size_t r = 0; r < some; ++r)
+    ids[r] = r % 3 == 0 ? 7 : r % 11 == 4 ? -100 : static_cast<int>(r * 37 % table_rows);
+  for (std::size_t i = 0; i < dout.size(); ++i)
+    dout[i] = std::ldexp(static_cast<float>(i % 251) - 99.0f, static_cast<int>(i % 19) - 12);
+  for (std::size_t i = 0; i < of_table.size(); ++i) of_table[i] = static_cast<float>(i % 89) / 16;
+  std::vector<lowp::bfloat16> want(of_table.size());
+  std::vector<lowp::bfloat16> want_rows(dout.size());
+  lowp::cast(of_table, want);
+  device_range<lowp::bfloat16> const table(want);
+  device_range<lowp::bfloat16> const out(want_rows);
+  device_range<float> const from(dout);
+  device_range<std::uint64_t> const scratch(std::vector<std::uint64_t>(2 * some));
+  device_range<std::int64_t> const there(ids);
+  lowp::gather_rows(want, ids, want_rows, columns);
+  lowp::cuda::gather_rows(nullptr, table, there, out, columns);
+  EXPECT_TRUE(same_bits(out.read(), want_rows));
+  lowp::scatter_add_rows(dout, ids, want, columns);
+  lowp::cuda::scatter_add_rows(nullptr, from, there, table, columns, scratch);
+  EXPECT_TRUE(same_bits(table.read(), want));
+  ids.assign(some, -1);
+  device_range<std::int64_t> const of_none(ids);
+  lowp::cuda::scatter_add_rows(nullptr, from, of_none, table, columns, scratch, 5);
+  EXPECT_TRUE(same_bits(table.read(), want));
+  lowp::cuda::gather_rows(nullptr, table, of_none, out, columns);
+  for (auto const each : out.read()) ASSERT_TRUE(isnan(each));
 }
 
 TEST_F(device_pieces, of_float16) { expect_same_rows<lowp::float16, lowp::float16>(); }

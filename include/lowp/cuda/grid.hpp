@@ -14,6 +14,7 @@
 #include <lowp/cuda/kernel_call.hpp>
 #include <lowp/cuda/kernel_operands.hpp>
 #include <lowp/cuda/rows/column_kernel.hpp>
+#include <lowp/cuda/rows/id_kernel.hpp>
 #include <lowp/cuda/rows/label_kernel.hpp>
 #include <lowp/cuda/rows/row_plan.hpp>
 #include <lowp/ops/arguments.hpp>

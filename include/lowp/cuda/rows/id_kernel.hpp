@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+// The kernels of calls over ids: see simd/rows/ids.hpp.
+#pragma once
+
+#include <lowp/cuda/rows/row_team.hpp>
+#include <lowp/simd/rows/ids.hpp>
+
+namespace lowp::cuda {
+
+/// A simd::gather_call for the threads of a grid: a row for each warp.
+template <class Id>
+struct gather_kernel_call {
+  static constexpr unsigned least_blocks = 0;
+  static constexpr bool is_collective = false;
+
+  simd::gather_call<Id> call;
+  int width;  ///< bytes of an access, which divide those of a row
+  struct {
+    std::uint64_t tiles;
+  } table;
+
+  template <class Thread>
+  LOWP_FN void run(Thread const& thread) const {
+    std::uint64_t const warps = thread.threads() / warp_threads;
+    for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks()) {
+      std::uint64_t const row = tile * warps + thread.thread() / warp_threads;
+      if (row >= call.rows) continue;
+      width == 16  ? copy<16>(thread, row)
+      : width == 4 ? copy<4>(thread, row)
+      : width == 2 ? copy<2>(thread, row)
+                   : copy<1>(thread, row);
+    }
+  }
+
+ private:
+  template <int Bytes>
+  LOWP_FN void copy(auto const& thread, std::uint64_t row) const {
+    using words = piece<Bytes>;
+    Id const id = call.ids[row];
+    bool const is_zero = id == call.ignored;
+    bool const is_row = !is_zero && static_cast<std::uint64_t>(id) < call.table_rows;
+    unsigned char const* const from =
+        call.table + (is_row ? static_cast<std::uint64_t>(id) * call.table_stride : 0);
+    unsigned char* const to = call.out + row * call.stride;
+    words other;
+    for (auto& word : other.word)
+      word = static_cast<typename words::word_type>(is_zero ? 0 : call.nan);
+    for (std::uint64_t at = thread.thread() % warp_threads * Bytes; at < call.row_bytes;
+         at += warp_threads * Bytes)
+      thread.write(to + at, is_row ? thread.template read<words>(from + at) : other);
+  }
+};
+
+/// A simd::id_order_call for the threads of a grid. Blocks sort chunks of rows in shared memory. A
+/// key's place is the number of smaller keys in all chunks, so nothing depends on threads.
+template <class Id>
+struct id_order_kernel_call {
+  static constexpr unsigned least_blocks = 0;
+  static constexpr bool is_collective = true;
+  static constexpr std::uint64_t in_chunk = 1024;
+
+  simd::id_order_call<Id> call;
+  bool has_chunks;
+  struct {
+    std::uint64_t tiles;
+  } table;  // the chunks
+
+  template <class Thread>
+  LOWP_FN void run(Thread const& thread) const {
+    for (std::uint64_t chunk = thread.block(); chunk < table.tiles; chunk += thread.blocks())
+      has_chunks ? merge(thread, chunk) : sort(thread, chunk);
+  }
+
+ private:
+  LOWP_FN std::uint64_t size_of(std::uint64_t chunk) const {
+    std::uint64_t const rest = call.rows - chunk * in_chunk;
+    return rest < in_chunk ? rest : in_chunk;
+  }
+  LOWP_FN std::uint64_t key_of(std::uint64_t row) const {
+    Id const id = call.ids[row];
+    bool const counts = id != call.ignored && static_cast<std::uint64_t>(id) < call.table_rows;
+    return simd::key_of_row(counts ? static_cast<std::uint64_t>(id) : simd::no_id, row);
+  }
+  template <class Thread>
+  LOWP_FN void sort(Thread const& thread, std::uint64_t chunk) const {
+    auto* const keys = thread.template shared<std::uint64_t, in_chunk>();
+    std::uint64_t const first = chunk * in_chunk, size = size_of(chunk);
+    for (std::uint64_t i = thread.thread(); i < size; i += thread.threads())
+      keys[i] = key_of(first + i);
+    thread.barrier();
+    for (std::uint64_t i = thread.thread(); i < size; i += thread.threads()) {
+      std::uint64_t const key = keys[i];
+      std::uint32_t smaller = 0;
+      for (std::uint64_t k = 0; k < size; ++k) smaller += keys[k] < key ? 1 : 0;
+      call.keys[first + smaller] = key;
+    }
+    thread.barrier();  // before the next chunk's keys
+  }
+  template <class Thread>
+  LOWP_FN void merge(Thread const& thread, std::uint64_t own) const {
+    for (std::uint64_t i = thread.thread(); i < size_of(own); i += thread.threads()) {
+      std::uint64_t const key = call.keys[own * in_chunk + i];
+      std::uint64_t place = i;
+      for (std::uint64_t chunk = 0; chunk < table.tiles; ++chunk)
+        if (chunk != own) place += smaller_in(chunk, key);
+      call.keys[call.rows + place] = key;
+    }
+  }
+  LOWP_FN std::uint64_t smaller_in(std::uint64_t chunk, std::uint64_t key) const {
+    std::uint64_t const size = size_of(chunk);
+    std::uint64_t smaller = 0;
+    for (std::uint64_t step = in_chunk; step != 0; step /= 2)
+      if (smaller + step <= size && call.keys[chunk * in_chunk + smaller + step - 1] < key)
+        smaller += step;
+    return smaller;
+  }
+};
+
+template <class Grid, class Id>
+void run_row_call(Grid& grid, simd::gather_call<Id> const& call) {
+  if (call.rows == 0) return;
+  std::uint64_t const all = reinterpret_cast<std::uintptr_t>(call.table) |
+                            reinterpret_cast<std::uintptr_t>(call.out) | call.table_stride |
+                            call.stride | call.row_bytes;
+  int const width = all % 16 == 0 ? 16 : all % 4 == 0 ? 4 : all % 2 == 0 ? 2 : 1;
+  std::uint64_t const warps = grid.threads() / warp_threads;
+  grid.template run<simd::no_report>(
+      gather_kernel_call<Id>{call, width, {(call.rows + warps - 1) / warps}});
+}
+template <class Grid, class Id>
+void run_row_call(Grid& grid, simd::id_order_call<Id> const& call) {
+  using kernel = id_order_kernel_call<Id>;
+  std::uint64_t const chunks = (call.rows + kernel::in_chunk - 1) / kernel::in_chunk;
+  for (bool const has_chunks : {false, true})
+    if (chunks != 0) grid.template run<simd::no_report>(kernel{call, has_chunks, {chunks}});
+}
+
+}  // namespace lowp::cuda
