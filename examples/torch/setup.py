@@ -16,7 +16,7 @@ here = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(here, "lowp_torch"))
 import build  # noqa: E402
 
-KINDS = {"_".join(kind): kind for kind in build.KINDS}
+KINDS = {"_".join(kind): kind for kind in [*build.KINDS, *build.FUNCTIONAL]}
 HOST, = build.HOST
 common = " ".join("_".join(kind) for kind in build.COMMON)
 patterns = (os.environ.get("LOWP_TORCH_KINDS") or common).split()

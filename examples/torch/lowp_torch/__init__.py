@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Optimizers for PyTorch in narrow types, with stochastic rounding."""
+"""Optimizers, averages and functions for PyTorch in narrow types, with stochastic rounding."""
 
+from lowp_torch import functional
+from lowp_torch.averages import ema_multi_avg_fn
 from lowp_torch.optimizer import AdamW, Direction, Lion, Report
 
-__all__ = ["AdamW", "Direction", "Lion", "Report"]
+__all__ = ["AdamW", "Direction", "Lion", "Report", "ema_multi_avg_fn", "functional"]

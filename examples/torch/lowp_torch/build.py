@@ -58,6 +58,9 @@ COMMON = [tuple(kind.split("_", 4)) for kind in (
     "lion_bfloat16_plain_uint8_stochastic direction_bfloat16_plain_none_stochastic").split()]
 assert set(COMMON) <= set(KINDS)
 
+# The libraries of functional.py: rows.cpp for an element, elements.cpp and blocks.cpp.
+FUNCTIONAL = [("rows", element) for element in STORAGES["plain"]] + [("elements",), ("blocks",)]
+
 
 def build(kind, target, capability=None):
     """Compiles the library of a kind or HOST, by nvcc if a GPU's compute capability is given, as "90".
@@ -76,6 +79,7 @@ def build(kind, target, capability=None):
         made = os.path.join(scratch, "library.so")
         command = [*shlex.split(compiler), "-std=c++20", "-O2", "-shared", *flags, f"-I{_include}",
                    str(_source_of(kind)), "-o", made]
+        # ("rows", element) begins as (optimizer, element, ...) does.
         command += [f"-DLOWP_TORCH_{name}={_in_cpp.get(value, value)}"
                     for name, value in zip(_settings, kind) if kind != HOST]
         try:
@@ -89,7 +93,7 @@ def build(kind, target, capability=None):
 
 
 def _source_of(kind):
-    return _here / ("host.cpp" if kind == HOST else "step.cpp")
+    return _here / (f"{kind[0]}.cpp" if kind in [HOST, *FUNCTIONAL] else "step.cpp")
 
 
 @functools.cache
@@ -97,7 +101,7 @@ def _cache(source):
     """The folder of this version's libraries."""
     compilers = [os.environ.get(name, "") for name in ("CXX", "CUDACXX", "NVCC_APPEND_FLAGS")]
     version = hashlib.sha256(repr(compilers).encode())
-    headers = sorted(_include.rglob("*.*h*")) if source.name == "step.cpp" else []
+    headers = [] if source.name == "host.cpp" else [*sorted(_include.rglob("*.*h*")), _here / "memory.hpp"]
     for path in [*headers, source, pathlib.Path(__file__)]:
         version.update(path.read_bytes())
     root = os.environ.get("TORCH_EXTENSIONS_DIR") or os.path.expanduser("~/.cache/torch_extensions")

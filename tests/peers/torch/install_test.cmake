@@ -8,7 +8,7 @@ if(NOT python)
 endif()
 set(ENV{CXX} ${CXX})
 set(ENV{PYTHONDONTWRITEBYTECODE} 1)
-set(ENV{LOWP_TORCH_KINDS} adamw_bfloat16_plain_bfloat16_stochastic*)
+set(ENV{LOWP_TORCH_KINDS} "adamw_bfloat16_plain_bfloat16_stochastic* elements")
 set(pip ${python} -m pip install -q --no-build-isolation --no-deps --target ${SCRATCH}/site)
 file(REMOVE_RECURSE ${SCRATCH})
 file(GLOB before ${ROOT}/examples/torch/*)
@@ -31,9 +31,11 @@ def stepped(**settings):
     return p
 assert lowp_torch.__file__.startswith(os.environ['PYTHONPATH'])
 assert (stepped() < 0.92).all()
+assert lowp_torch.functional.cast(torch.tensor(1 + 2**-9), torch.bfloat16) == 1
 assert not os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'])
 assert (stepped(rounding='nearest') < 0.92).all()  # compiled now, from the installed headers
 assert os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'])
+assert os.path.exists(os.path.join(os.path.dirname(lowp_torch.__file__), 'memory.hpp'))
 ")
 execute_process(COMMAND ${python} ${SCRATCH}/program.py COMMAND_ERROR_IS_FATAL ANY)
 

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rows for functional.py. LOWP_TORCH_ELEMENT is float32, bfloat16 or float16: each has a library.
+#include "memory.hpp"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+namespace {
+
+using float32 = float;
+using lowp::bfloat16, lowp::float16;
+using T = LOWP_TORCH_ELEMENT;
+namespace team = lowp::openmp;
+
+using rows_of_matrix = lowp::strided_rows<T const>;
+
+/// Returns rows that begin `stride` apart. The last one ends with its last element.
+rows_of_matrix rows_of(T const* data, size stride, size rows, size columns) {
+  return {{data, (rows - 1) * stride + columns}, stride};
+}
+/// Returns some of the rows of rows_of.
+rows_of_matrix some_rows(rows_of_matrix of, size first, size count, size columns) {
+  return rows_of(of.elements.data() + first * of.stride, of.stride, count, columns);
+}
+
+#define LOWP_ACTIVATION_CALLS(name)                                                \
+  struct calls_of_##name {                                                         \
+    static void value(auto... a) { team::name(a...); }                             \
+    static void backward(auto... a) { team::name##_backward(a...); }               \
+    static void gated(auto... a) { team::gated_##name(a...); }                     \
+    static void gated_backward(auto... a) { team::gated_##name##_backward(a...); } \
+  };
+LOWP_ACTIVATION_CALLS(gelu)
+LOWP_ACTIVATION_CALLS(gelu_tanh)
+LOWP_ACTIVATION_CALLS(silu)
+#undef LOWP_ACTIVATION_CALLS
+
+/// Calls function(calls) with the calls of an activation by its number in _ACTIVATIONS.
+void with_activation(int activation, auto const& function) {
+  if (activation == 0) return function(calls_of_gelu{});
+  if (activation == 1) return function(calls_of_gelu_tanh{});
+  if (activation == 2) return function(calls_of_silu{});
+  throw std::invalid_argument("no activation: " + std::to_string(activation));
+}
+
+/// Refuses a wrong label before anything is written, and names its row.
+void check_labels(std::int64_t const* labels, size rows, size columns, std::int64_t ignore_index) {
+  for (size i = 0; i < rows; ++i)
+    if (labels[i] != ignore_index && static_cast<size>(labels[i]) >= columns)
+      throw std::invalid_argument("cross_entropy: the label of row " + std::to_string(i) + " is " +
+                                  std::to_string(labels[i]) + ", not from 0 to " +
+                                  std::to_string(columns - 1) + " or ignore_index, " +
+                                  std::to_string(ignore_index));
+}
+
+/// Rows whose logits and derivatives stay in a core's second cache.
+size rows_in_piece(size columns) { return std::max<size>(1, 4 * piece / columns); }
+
+}  // namespace
+
+// Each function gets at least one row of at least one column.
+extern "C" {
+
+char const* lowp_softmax(T const* in, size stride, T* out, size rows, size columns, bool is_log) {
+  return error_of([&] {
+    auto const x = rows_of(in, stride, rows, columns);
+    std::span const y(out, rows * columns);
+    is_log ? team::log_softmax(x, y, columns) : team::softmax(x, y, columns);
+  });
+}
+char const* lowp_softmax_backward(T const* y, T const* dy, T* dx, size rows, size columns,
+                                  bool is_log) {
+  return error_of([&] {
+    size const n = rows * columns;
+    std::span const value(y, n), derivative(dy, n);
+    if (is_log)
+      team::log_softmax_backward(value, derivative, std::span(dx, n), columns);
+    else
+      team::softmax_backward(value, derivative, std::span(dx, n), columns);
+  });
+}
+
+char const* lowp_rms_norm(T const* in, size stride, T const* weight, T* out, float* rms, size rows,
+                          size columns, double eps) {
+  return error_of([&] {
+    team::rms_norm(rows_of(in, stride, rows, columns), std::span(weight, columns),
+                   std::span(out, rows * columns), columns, eps, std::span(rms, rows));
+  });
+}
+char const* lowp_rms_norm_backward(T const* x, size stride, T const* weight, T const* dy,
+                                   float const* rms, T* dx, float* dweight, size rows,
+                                   size columns) {
+  return error_of([&] {
+    team::rms_norm_backward(rows_of(x, stride, rows, columns), std::span(weight, columns),
+                            std::span(dy, rows * columns), std::span(rms, rows),
+                            std::span(dx, rows * columns), std::span(dweight, columns), columns);
+  });
+}
+char const* lowp_layer_norm(T const* in, size stride, T const* weight, T const* bias, T* out,
+                            float* mean, float* deviation, size rows, size columns, double eps) {
+  return error_of([&] {
+    team::layer_norm(rows_of(in, stride, rows, columns), std::span(weight, columns),
+                     std::span(bias, columns), std::span(out, rows * columns), columns, eps,
+                     std::span(mean, rows), std::span(deviation, rows));
+  });
+}
+char const* lowp_layer_norm_backward(T const* x, size stride, T const* weight, T const* dy,
+                                     float const* mean, float const* deviation, T* dx,
+                                     float* dweight, float* dbias, size rows, size columns) {
+  return error_of([&] {
+    team::layer_norm_backward(rows_of(x, stride, rows, columns), std::span(weight, columns),
+                              std::span(dy, rows * columns), std::span(mean, rows),
+                              std::span(deviation, rows), std::span(dx, rows * columns),
+                              std::span(dweight, columns), std::span(dbias, columns), columns);
+  });
+}
+
+char const* lowp_activation(int activation, T const* in, T* out, size n) {
+  return error_of([&] {
+    with_activation(activation, [&](auto f) { f.value(std::span(in, n), std::span(out, n)); });
+  });
+}
+char const* lowp_activation_backward(int activation, T const* x, T const* dy, T* dx, size n) {
+  return error_of([&] {
+    with_activation(activation, [&](auto f) {
+      f.backward(std::span(x, n), std::span(dy, n), std::span(dx, n));
+    });
+  });
+}
+/// Rows of gate and up may be halves of the rows of one matrix.
+char const* lowp_gated(int activation, T const* gate, size gate_stride, T const* up, size up_stride,
+                       T* out, size rows, size columns) {
+  return error_of([&] {
+    with_activation(activation, [&](auto f) {
+      if (gate_stride == columns && up_stride == columns) {
+        size const n = rows * columns;
+        return f.gated(std::span(gate, n), std::span(up, n), std::span(out, n));
+      }
+      for_each_piece(rows, std::max<size>(1, piece / columns), [&](size first, size count) {
+        for (size i = first; i < first + count; ++i)
+          f.gated(std::span(gate + i * gate_stride, columns),
+                  std::span(up + i * up_stride, columns), std::span(out + i * columns, columns));
+      });
+    });
+  });
+}
+char const* lowp_gated_backward(int activation, T const* gate, T const* up, T const* dy, T* dgate,
+                                T* dup, size n) {
+  return error_of([&] {
+    with_activation(activation, [&](auto f) {
+      f.gated_backward(std::span(gate, n), std::span(up, n), std::span(dy, n), std::span(dgate, n),
+                       std::span(dup, n));
+    });
+  });
+}
+
+/// The derivative goes to memory that stays in a core's cache.
+char const* lowp_cross_entropy(T const* logits, size stride, std::int64_t const* labels,
+                               float* losses, size rows, size columns, std::int64_t ignore_index,
+                               float label_smoothing) {
+  return error_of([&] {
+    auto const x = rows_of(logits, stride, rows, columns);
+    check_labels(labels, rows, columns, ignore_index);
+    for_each_piece(rows, rows_in_piece(columns), [&](size first, size count) {
+      std::vector<T> derivative(count * columns);
+      lowp::cross_entropy(some_rows(x, first, count, columns), std::span(labels + first, count),
+                          columns, {ignore_index, label_smoothing, lowp::loss_reduction::summed, 1},
+                          std::span(losses + first, count), derivative);
+    });
+  });
+}
+/// A row's derivative has the scale of its loss's derivative, and is rounded once.
+char const* lowp_cross_entropy_backward(float const* dlosses, T const* logits, size stride,
+                                        std::int64_t const* labels, T* dlogits, size rows,
+                                        size columns, std::int64_t ignore_index,
+                                        float label_smoothing) {
+  return error_of([&] {
+    auto const x = rows_of(logits, stride, rows, columns);
+    for_each_piece(rows, rows_in_piece(columns), [&](size begin, size in_piece) {
+      std::vector<float> losses(in_piece);
+      size const end = begin + in_piece;
+      for (size count = 0; begin < end; begin += count) {
+        float const scale = dlosses[begin];
+        count = 1;
+        while (begin + count < end && dlosses[begin + count] == scale) ++count;
+        std::span const to(dlogits + begin * columns, count * columns);
+        if (scale == 0 || !std::isfinite(scale)) {
+          std::fill(to.begin(), to.end(), scale == 0 ? T(0.0f) : T(std::nanf("")));
+          continue;
+        }
+        lowp::cross_entropy(some_rows(x, begin, count, columns), std::span(labels + begin, count),
+                            columns,
+                            {ignore_index, label_smoothing, lowp::loss_reduction::summed, scale},
+                            std::span(losses.data(), count), to);
+      }
+    });
+  });
+}
+
+}  // extern "C"
