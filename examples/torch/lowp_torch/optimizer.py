@@ -591,6 +591,12 @@ class _Optimizer(torch.optim.Optimizer):
         zeros = dict(zip(self._moments, moment.zeros))
         if extra:
             slots[storage] = extra
+        old = next((old for old in _STORAGES if old != storage and old in state), None)
+        if old and (name, old, storage) not in self._warned:
+            self._warned.add((name, old, storage))
+            fate = "dropped" if extra else "not used"
+            warnings.warn(f"lowp_torch: {name} has a state of \"{old}\", and its storage is \"{storage}\". It starts "
+                          f"from the value that it holds; what \"{old}\" kept is {fate}.", stacklevel=2)
         state.setdefault("step", 0)
         for slot, dtype in slots.items():
             scales, is_code = f"{slot}_{moment.scales}", slot in zeros and bool(moment.scales)

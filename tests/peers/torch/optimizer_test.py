@@ -540,16 +540,23 @@ def check_first_written():
 
 
 def check_other_storage():
-    """Takes steps in another storage between: the first one's old weights do not come back."""
+    """Takes steps in another storage between: the first one's old weights do not come back. The first
+    step of a storage says what becomes of the other's state."""
     p = nn.Parameter(torch.zeros(300, dtype=BF16))
     optimizer = lowp_torch.AdamW([p], lr=1.0, weight_decay=0.0, storage="master", state_dtype=F32,
                                  rounding="nearest")
-    for storage in ("master", "kahan", "kahan", "kahan", "master"):
+    for storage, said in [("master", ""), ("kahan", '"master" kept is dropped'), ("kahan", ""),
+                          ("plain", '"kahan" kept is not used'), ("plain", ""), ("kahan", ""),
+                          ("master", '"kahan" kept is dropped')]:
         optimizer.param_groups[0]["storage"] = storage
         before = p.detach().clone()
         p.grad = torch.ones_like(p)
-        optimizer.step()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            optimizer.step()
         assert (p < before).all()
+        caught = [str(each.message) for each in caught if "was written" not in str(each.message)]
+        assert len(caught) == bool(said) and said in "".join(caught), caught
 
 
 def check_reports():
