@@ -97,11 +97,11 @@ struct norm {
     lowp::rms_norm(x = in, copy_of(weight.*w), y, width, 1e-5f, reciprocal_rms);
     return y;
   }
-  floats backward(floats const& dy) {
-    floats dx(x.size()), dweight(width);
-    lowp::rms_norm_backward(x, copy_of(weight.w), dy, reciprocal_rms, dx, dweight, width);
+  void backward(floats const& dy, floats& dx) {  // dx already has what reaches x beside the norm
+    floats dweight(width);
+    lowp::rms_norm_backward(x, copy_of(weight.w), dy, reciprocal_rms, lowp::added_to{dx}, dweight,
+                            width);
     lowp::cast(dweight, weight.g);
-    return dx;
   }
 };
 
@@ -178,11 +178,12 @@ struct model {
   }
 
   void backward(batch const& text) {
-    floats dx = norm3.backward(linear_backward(n3, head, dlogits));
+    floats dx(x2.size());
+    norm3.backward(linear_backward(n3, head, dlogits), dx);
     watch.backward(mlp).input(dx);
     floats dh = linear_backward(active, down, dx);
     lowp::gelu_backward(h, dh, dh);
-    lowp::fused_add(dx, 1.0f, norm2.backward(linear_backward(n2, up, dh)));
+    norm2.backward(linear_backward(n2, up, dh), dx);
 
     watch.backward(attention).input(dx);
     floats const dmixed = linear_backward(mixed, out, dx);
@@ -194,7 +195,7 @@ struct model {
     floats dn = linear_backward(n1, query, dq);
     lowp::fused_add(dn, 1.0f, linear_backward(n1, key, dk));
     lowp::fused_add(dn, 1.0f, linear_backward(n1, value, dv));
-    lowp::fused_add(dx, 1.0f, norm1.backward(dn));
+    norm1.backward(dn, dx);
 
     floats dtoken(token.w.size()), dposition(position.w.size());
     for (std::size_t i = 0; i < tokens * width; ++i) {

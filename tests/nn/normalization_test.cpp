@@ -488,6 +488,12 @@ void expect_norms_of_sums(std::size_t columns, R const& rounding) {
                        lowp::strided_rows{out, columns + 5}, columns, 1e-6f, rounding);
   EXPECT_EQ(gathered(stream, columns, 3, poison), sum);
   EXPECT_EQ(gathered(out, columns, 5, poison), layer);
+  stream = x;
+  out.resize(x.size());
+  lowp::add_rms_norm(stream, lowp::strided_rows{spaced, columns + 2}, weight, out, columns, 1e-6f,
+                     rounding);
+  EXPECT_EQ(stream, sum);
+  EXPECT_EQ(out, rms);
 }
 TEST(normalization, behind_a_residual_sum) {
   for (std::size_t const columns : {1U, 37U, 300U, 17000U}) {
