@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// GELU, SiLU, norms over rows, behind residual sums too, sums, clamp and scaling: what stands
-// between the products of a transformer.
+// GELU, SiLU, norms over rows, behind residual sums too, embeddings, sums, clamp and scaling: what
+// stands between the products of a transformer.
 #include "harness/main.hpp"
 #include "maps.hpp"
 
 #include <benchmark/benchmark.h>
 #include <lowp/lowp.hpp>
 
+#include <algorithm>
+#include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -28,6 +31,27 @@ void add_with_stream(bench::suite& cases, std::string const& name, Run run) {
         std::span<T const> const u = memory.random<T>(n, [](float) { return 0.0f; });
         for (auto _ : state) {
           run(x, u, out);
+          benchmark::ClobberMemory();
+        }
+      },
+      bench::norm_columns);
+}
+
+/// `run` takes rows of zeros, their ids and a table of as many rows. Two rows have an id.
+template <class Traffic, class T, class Run>
+void add_with_ids(bench::suite& cases, std::string const& name, Run run) {
+  cases.add<Traffic>(
+      name,
+      [=](benchmark::State& state, std::size_t n) {
+        bench::data memory;
+        std::span<T> const rows = memory.random<T>(n, [](float) { return 0.0f; });
+        std::span<T> const table = memory.random<T>(n);
+        std::vector<std::int64_t> ids(n / bench::norm_columns);
+        std::size_t const named = std::max<std::size_t>(1, ids.size() / 2);
+        for (std::size_t r = 0; r < ids.size(); ++r)
+          ids[r] = static_cast<std::int64_t>(r * 7919 % named);
+        for (auto _ : state) {
+          run(rows, ids, table);
           benchmark::ClobberMemory();
         }
       },
@@ -66,6 +90,13 @@ void add_all(bench::suite& cases, std::string const& type) {
     bench::on::fused_add(x, 1.0f, u);
     bench::on::layer_norm(x, p.weight, p.bias, out, bench::norm_columns, bench::norm_eps);
   });
+  add_with_ids<both, T>(cases, "gather_rows/" + type, [](auto out, auto const& ids, auto table) {
+    bench::on::gather_rows(table, ids, out, bench::norm_columns);
+  });
+  add_with_ids<bench::traffic<bench::reads<T>, bench::reads<T>, bench::writes<T>>, T>(
+      cases, "scatter_add_rows/" + type, [](auto dout, auto const& ids, auto table) {
+        bench::on::scatter_add_rows(dout, ids, table, bench::norm_columns);
+      });
   add<both, T>(cases, "scale_by_power_of_two, reported/" + type, elements, [](auto in, auto out) {
     lowp::scaling_report report;
     bench::on::scale_by_power_of_two(in, out, -3, report);

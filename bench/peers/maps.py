@@ -140,6 +140,26 @@ def sum_norm_cases(form, x, wide):
     return norm_cases(form, x, wide, is_behind_sum=True)
 
 
+def embedding_cases(form, x, wide):
+    """Two rows have an id. PyTorch's derivative fills a new table, lowp's adds to one."""
+    import torch
+    x, wide = x.view(-1, NORM_COLUMNS), wide.reshape(-1, NORM_COLUMNS)
+    rows = len(x)
+    ids = torch.arange(rows) * 7919 % max(1, rows // 2)
+
+    def gather():
+        return torch.nn.functional.embedding(ids, x)
+
+    def scatter():
+        return torch.ops.aten.embedding_dense_backward(x, ids, rows, -1, False)
+
+    yield "gather_rows", gather, gather(), wide[ids], numpy.abs(wide[ids])
+    total, size = numpy.zeros_like(wide), numpy.zeros_like(wide)
+    numpy.add.at(total, ids.numpy(), wide)
+    numpy.add.at(size, ids.numpy(), numpy.abs(wide))
+    yield "scatter_add_rows", scatter, scatter(), total, size
+
+
 def sum_case(form, elements):
     """In float, whatever the elements are; lowp's sum is double's."""
     import torch
@@ -155,7 +175,8 @@ def sum_case(form, elements):
 
 def piece_cases():
     for form, size in TYPES.items():
-        for streams, cases in ((2, activation_cases), (2, norm_cases), (4, sum_norm_cases)):
+        for streams, cases in ((2, activation_cases), (2, norm_cases), (4, sum_norm_cases),
+                               (2, embedding_cases)):
             elements = elements_of(streams * size)
             x, wide = input_of(form, elements, 2)
             for case, run, found, exact, scale in cases(form, x, wide):

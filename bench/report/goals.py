@@ -191,6 +191,9 @@ def pieces():
             yield row(f"{name}, {form}", f"pieces/{case}/{form}",
                       against("two calls", f"pieces/{case} in two calls/{form}"),
                       fastest(f"pieces/{case}/{form}"))
+    for name, case in (("embedding", "gather_rows"), ("derivative of an embedding", "scatter_add_rows")):
+        for form in TYPES:
+            yield row(f"{name}, {form}", f"pieces/{case}/{form}", fastest(f"pieces/{case}/{form}"))
     for name, case in (("scaling by a power of two, with its report",
                         "scale_by_power_of_two, reported"),
                        ("clamp of what has not overflowed", "clamp_overflow of nothing")):

@@ -24,6 +24,7 @@ expect_cases(fused_add bfloat16,float/nearest_even/torch)
 expect_cases(softmax float/8192/torch float16/128/torch log/bfloat16/1024/torch)
 expect_cases(pieces gelu_tanh/bfloat16/torch gelu/float/torch silu/bfloat16/torch layer_norm/float/torch rms_norm/float16/torch
              add_rms_norm/bfloat16/torch add_layer_norm/float/torch
+             gather_rows/float16/torch scatter_add_rows/bfloat16/torch
              sum/bfloat16/torch)
 expect_cases(backward softmax/float/torch gelu/float/torch cross_entropy/bfloat16/torch layer_norm/bfloat16/torch)
 expect_cases(census)
