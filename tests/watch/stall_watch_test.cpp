@@ -265,6 +265,19 @@ TEST(stall_watch, gives_no_verdict_before_the_least_steps) {
   EXPECT_EQ(watch.tensors()[tensor].silent, 7U);
 }
 
+// 25 gaps at a rate of 1 and 7.5 at 0.1, of which nothing arrives.
+TEST(stall_watch, adds_up_what_silent_steps_of_a_falling_rate_asked) {
+  lowp::stall_watch watch;
+  std::size_t const tensor = watch.add("a", 1.0);
+  for (std::uint64_t step = 1; step <= 100; ++step) {
+    double const lr = step <= 25 ? 1 : 0.1;
+    lowp::update_report report;
+    report.count = report.stalled = 1;
+    report.requested += lr;
+    EXPECT_EQ(watch.observe(tensor, step, lr, report).has_value(), step == 100) << step;
+  }
+}
+
 TEST(stall_watch, measures_the_gap_again) {
   lowp::stall_watch watch;
   std::size_t const norm = watch.add("norm", 0.5);
