@@ -155,3 +155,30 @@ LOWP_ACTIVATIONS(LOWP_FOUR_OF_ACTIVATION, LOWP_ON_THIS_THREAD)
 #undef LOWP_ON_THIS_THREAD
 
 }  // namespace lowp
+
+namespace lowp::simd {
+
+template <class T>
+using compiled_source = operand<T, access::read>;
+template <class T>
+using compiled_result = operand<T, access::write, nearest_even>;
+template <class Function, class T, class... Source>
+using compiled_function = compiled_elements<detail::make<detail::returned<Function>>, no_report,
+                                            compiled_result<T>, compiled_source<T>, Source...>;
+
+#define LOWP_COMPILED_ACTIVATION(name, T)                                                         \
+  LOWP_COMPILED_CALL(name, compiled_function<detail::name##_activation, T>)                       \
+  LOWP_COMPILED_CALL(                                                                             \
+      name, compiled_function<detail::gated<detail::name##_activation>, T, compiled_source<T>>)   \
+  LOWP_COMPILED_CALL(name##_backward,                                                             \
+                     compiled_function<detail::activation_backward<detail::name##_activation>, T, \
+                                       compiled_source<T>>)                                       \
+  LOWP_COMPILED_CALL(                                                                             \
+      name##_backward,                                                                            \
+      compiled_elements<detail::make<detail::gated_backward<detail::name##_activation>>,          \
+                        no_report, compiled_source<T>, compiled_source<T>, compiled_source<T>,    \
+                        compiled_result<T>, compiled_result<T>>)
+LOWP_COMPILED_ACTIVATIONS(LOWP_COMPILED_ACTIVATION)
+#undef LOWP_COMPILED_ACTIVATION
+
+}  // namespace lowp::simd

@@ -200,3 +200,26 @@ inline constexpr detail::callable<detail::rms_norm_backward_operation<simd::this
 inline constexpr detail::callable<detail::layer_norm_backward_operation<simd::this_thread>>
     layer_norm_backward{};
 }  // namespace lowp
+
+namespace lowp::simd {
+
+template <bool HasMean, class T, class... Sum>
+using compiled_norm_sums = column_call<
+    detail::norm_backward_rows<HasMean>, one_group,
+    compiled_rows<operand<T, access::read>, operand<T, access::read>, operand<T, access::read>>,
+    compiled_rows<Sum...>>;
+
+#define LOWP_COMPILED_NORM(part, T)                                                            \
+  LOWP_COMPILED_CALL(                                                                          \
+      part##_backward,                                                                         \
+      compiled_row_derivative<detail::norm_backward_rows<false>, T, operand<T, access::read>>) \
+  LOWP_COMPILED_CALL(                                                                          \
+      part##_backward,                                                                         \
+      compiled_row_derivative<detail::norm_backward_rows<true>, T, operand<T, access::read>>)  \
+  LOWP_COMPILED_CALL(part##_backward, compiled_norm_sums<false, T, compiled_statistic>)        \
+  LOWP_COMPILED_CALL(part##_backward,                                                          \
+                     compiled_norm_sums<true, T, compiled_statistic, compiled_statistic>)
+LOWP_COMPILED_NORMS(LOWP_COMPILED_NORM)
+#undef LOWP_COMPILED_NORM
+
+}  // namespace lowp::simd

@@ -143,3 +143,14 @@ inline constexpr detail::callable<detail::log_softmax_backward_operation<simd::t
 inline constexpr detail::callable<detail::scale_mask_softmax_backward_operation<simd::this_thread>>
     scale_mask_softmax_backward{};
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_SOFTMAX(part, T)                                                 \
+  LOWP_COMPILED_CALL(part##_backward,                                                  \
+                     compiled_row_derivative<detail::softmax_backward_rows<false>, T>) \
+  LOWP_COMPILED_CALL(part##_backward,                                                  \
+                     compiled_row_derivative<detail::softmax_backward_rows<true>, T>)  \
+  LOWP_COMPILED_CALL(part##_backward, compiled_row_derivative<detail::log_softmax_backward_rows, T>)
+LOWP_COMPILED_SOFTMAXES(LOWP_COMPILED_SOFTMAX)
+#undef LOWP_COMPILED_SOFTMAX
+}  // namespace lowp::simd

@@ -63,7 +63,12 @@
   X(momentum, sgd, kahan, bfloat16, nearest_even, bfloat16) \
   X(momentum, sgd, master, bfloat16, nearest_even, float)
 
-//  part, type of all elements
+//  Derivatives of the calls below are in PART_backward.
+//  part and activation, type of all elements: without and with a gate
+#define LOWP_COMPILED_ACTIVATIONS(X) \
+  X(gelu, float) X(gelu, bfloat16) X(gelu_tanh, float) X(gelu_tanh, bfloat16) \
+  X(silu, float) X(silu, bfloat16)
+//  part, type of all elements: without a mask and causal
 #define LOWP_COMPILED_SOFTMAXES(X) X(softmax, float) X(softmax, bfloat16)
 //  part, type of all elements: without and with statistics
 #define LOWP_COMPILED_NORMS(X) X(norms, float) X(norms, bfloat16)
@@ -110,5 +115,10 @@ template <class Operation, class T, class Columns = std::tuple<>, class... Stati
 using compiled_row_call =
     row_call<Operation, row_operand<operand<T, access::write>>,
              compiled_rows<operand<T, access::read>>, Columns, compiled_rows<Statistic...>>;
+template <class Operation, class T, class... Column>
+using compiled_row_derivative =
+    row_call<Operation, row_operand<operand<T, access::write>>,
+             compiled_rows<operand<T, access::read>, operand<T, access::read>, Column...>,
+             std::tuple<>, std::tuple<>>;
 
 }  // namespace lowp::simd

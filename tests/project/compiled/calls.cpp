@@ -106,6 +106,18 @@ void step_list() {
   note(p, q, m, v, n, w);
 }
 
+void activate(auto const& value, auto const& gated, auto const& backward,
+              auto const& gated_backward, auto const& make) {
+  auto const x = make(9), up = make(10), dy = make(11);
+  auto y = x, dx = x, dup = x;
+  value(x, y);
+  backward(x, dy, dx);
+  note(y, dx);
+  gated(x, up, y);
+  gated_backward(x, up, dy, dx, dup);
+  note(y, dx, dup);
+}
+
 template <class T>
 void softmax_one() {
   std::vector<T> out(size);
@@ -113,6 +125,15 @@ void softmax_one() {
   note(out);
   log_softmax(made<T>(4), out, columns);
   note(out);
+  log_softmax_backward(out, made<T>(12), out, columns);
+  note(out);
+  scale_mask_softmax(made<T>(4), causal_mask{17}, out, columns, 0.3f);
+  note(out);
+  std::vector<T> dx(size);
+  softmax_backward(out, made<T>(12), dx, columns);
+  note(dx);
+  scale_mask_softmax_backward(out, made<T>(12), dx, columns, 0.3f);
+  note(dx);
 }
 template <class T>
 void norm_one() {
@@ -129,6 +150,12 @@ void norm_one() {
   note(out);
   layer_norm(x, w, b, out, columns, 1e-5f, first, second);
   note(out, first, second);
+  std::vector<T> const dy = made<T>(13);
+  std::vector<float> dw(columns), db(columns);
+  layer_norm_backward(x, w, dy, first, second, out, dw, db, columns);
+  note(out, dw, db);
+  rms_norm_backward(x, w, dy, second, out, dw, columns);
+  note(out, dw);
 }
 template <class T, class Label>
 void loss_one() {
@@ -146,6 +173,8 @@ int main() {
 #define CAST(part, From, To, R) cast_one<To, From, R>();
 #define ADD(part, P, U, R) add_one<P, U, R>();
 #define STEP(part, optimizer, P, G, ...) step_one<optimizer, in_##P, G, __VA_ARGS__>();
+#define ACTIVATE(name, T) \
+  activate(name, gated_##name, name##_backward, gated_##name##_backward, made<T>);
 #define SOFTMAX(part, T) softmax_one<T>();
 #define NORM(part, T) norm_one<T>();
 #define LOSS(part, T, Label) loss_one<T, Label>();
@@ -153,6 +182,7 @@ int main() {
   LOWP_COMPILED_FUSED_ADDS(ADD)
   LOWP_COMPILED_UPDATES(STEP)
   step_list();
+  LOWP_COMPILED_ACTIVATIONS(ACTIVATE)
   LOWP_COMPILED_SOFTMAXES(SOFTMAX)
   LOWP_COMPILED_NORMS(NORM)
   LOWP_COMPILED_CROSS_ENTROPIES(LOSS)
