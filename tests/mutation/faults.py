@@ -218,6 +218,10 @@ FAULTS = [
     ("simd/rows/column_loop.hpp", "g < column_group", "g < 2 * column_group", "nn/backward"),
     ("simd/rows/column_loop.hpp", "lanes::add(lanes::widen(to.load(k)), sum)", "sum", "nn/backward"),
     ("cuda/rows/column_kernel.hpp", "((row - place) / group + w) % group == 0", "((row - place) / group + w) % 8 == 0", "cuda/normalization"),
+    ("cuda/rows/column_kernel.hpp", "end - place <= simd::column_group", "end - place <= 2 * simd::column_group", "cuda/embedding"),
+    ("cuda/rows/id_kernel.hpp", "keys[k] < key ? 1 : 0", "keys[k] <= key ? 1 : 0", "cuda/embedding"),
+    ("cuda/rows/id_kernel.hpp", "if (chunk != own) place += smaller_in(chunk, key);", "", "cuda/embedding"),
+    ("cuda/rows/id_kernel.hpp", "is_zero ? 0 : call.nan", "0", "cuda/embedding"),
     ("cuda/accessor.hpp", "IsComputed ? lanes::canonical(x) : x", "x", "cuda/normalization"),
     ("cuda/rows/row_kernel.hpp", "read_own(from, first, static_cast<int>(end_ - first), offset);", "", "cuda/normalization"),
     # Lists.

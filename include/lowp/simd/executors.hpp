@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // Executors of the calling thread. An executor says where an operation runs:
 //
-//     executor(call)                    runs an element_call, a row_call, a summed_row_call or a
-//                                       column_call
+//     executor(call)                    runs an element_call, a row_call, a summed_row_call, a
+//                                       column_call or a gather_call
 //     executor.copy(to, from, count)
 //     executor.refuse_if(error_text)    handles a refused call
 //     executor.out_of_reach(extent)     optional: the error text of a range beyond its reach
 //     executor.has_checked              optional: its calls were checked, as a list
 //     executor.function                 optional: the name of the call in error texts
 //     executor.has_own_memory           optional: the caller's memory is out of its reach. It runs
-//                                       a label_call, too
+//                                       a label_call and an id_order_call, too
 //     executor.knows_numbers()          optional: numbers of a list's call were checked
 #pragma once
 
