@@ -9,7 +9,7 @@ import ctypes
 import functools
 import glob
 import os
-from typing import NamedTuple, Optional, Sequence, Union
+from typing import NamedTuple, Optional, Sequence, Tuple, Union
 
 import torch
 from torch import Tensor
@@ -32,7 +32,8 @@ _TYPES = {"p": ctypes.c_void_p, "n": ctypes.c_uint64, "u": ctypes.c_uint32, "s":
           "c": ctypes.c_char_p}
 _ROWS = {
     "softmax": "pnpnnb", "softmax_backward": "pppnnb",
-    "rms_norm": "pnpppnnd", "rms_norm_backward": "pnpppppnn",
+    "rms_norm": "pnpppnnd", "rms_norm_backward": "pnpppppnnb",
+    "add_rms_norm": "ppppppnnd",
     "layer_norm": "pnpppppnnd", "layer_norm_backward": "pnpppppppnn",
     "activation": "ippn", "activation_backward": "ipppn",
     "gated": "ipnpnpnn", "gated_backward": "ipppppn",
@@ -235,16 +236,20 @@ def _rms_norm_derivative(ctx, dy, _):
     return *_rms_norm_backward(dy, *ctx.saved_tensors), None
 
 
-@_operator("rms_norm_backward(Tensor dy, Tensor x, Tensor weight, Tensor rms) -> (Tensor, Tensor)",
-           lambda dy, x, weight, rms: (_empty(x), _empty(weight)))
-def _rms_norm_backward(dy, x, weight, rms):
-    dx, dweight = _empty(x), torch.zeros_like(weight, dtype=torch.float32)
+def _rms_norm_derivatives(dx, dy, x, weight, rms, adds):
+    dweight = torch.zeros_like(weight, dtype=torch.float32)
     x, stride, rows, columns = _rows(x)
     dy, weight = dy.contiguous(), weight.contiguous()
     if x.numel():
         call(_rows_of(x.dtype), "rms_norm_backward", x.data_ptr(), stride, weight.data_ptr(),
-             dy.data_ptr(), rms.data_ptr(), dx.data_ptr(), dweight.data_ptr(), rows, columns)
+             dy.data_ptr(), rms.data_ptr(), dx.data_ptr(), dweight.data_ptr(), rows, columns, adds)
     return dx, dweight.to(weight.dtype)
+
+
+@_operator("rms_norm_backward(Tensor dy, Tensor x, Tensor weight, Tensor rms) -> (Tensor, Tensor)",
+           lambda dy, x, weight, rms: (_empty(x), _empty(weight)))
+def _rms_norm_backward(dy, x, weight, rms):
+    return _rms_norm_derivatives(_empty(x), dy, x, weight, rms, False)
 
 
 @_operator("rms_norm(Tensor x, Tensor weight, float eps) -> (Tensor, Tensor)", _rms_norm_shape,
@@ -257,6 +262,46 @@ def _rms_norm(x, weight, eps):
         call(_rows_of(x.dtype), "rms_norm", x.data_ptr(), stride, weight.data_ptr(), out.data_ptr(),
              rms.data_ptr(), rows, columns, eps)
     return out, rms
+
+
+def _add_rms_norm_shape(x, u, weight, eps):
+    _check_columns("add_rms_norm", x, weight=weight)
+    _check_alike("add_rms_norm", x, u)
+    return _empty(x), _empty(x), _floats(x, *_row_sizes(x))
+
+
+def _add_rms_norm_setup(ctx, inputs, output):
+    ctx.save_for_backward(output[0], inputs[2], output[2])
+    ctx.mark_non_differentiable(output[2])
+    ctx.set_materialize_grads(False)
+
+
+def _add_rms_norm_derivative(ctx, dsum, dy, _):
+    if dy is None:
+        return dsum, dsum, None, None
+    if dsum is None:
+        dx, dweight = _rms_norm_backward(dy, *ctx.saved_tensors)
+    else:
+        dx, dweight = _add_rms_norm_backward(dsum, dy, *ctx.saved_tensors)
+    return dx, dx, dweight, None
+
+
+@_operator("add_rms_norm_backward(Tensor dsum, Tensor dy, Tensor x, Tensor weight, Tensor rms)"
+           " -> (Tensor, Tensor)", lambda dsum, dy, x, weight, rms: (_empty(x), _empty(weight)))
+def _add_rms_norm_backward(dsum, dy, x, weight, rms):
+    dx = dsum.clone(memory_format=torch.contiguous_format)
+    return _rms_norm_derivatives(dx, dy, x, weight, rms, True)
+
+
+@_operator("add_rms_norm(Tensor x, Tensor u, Tensor weight, float eps) -> (Tensor, Tensor, Tensor)",
+           _add_rms_norm_shape, _add_rms_norm_setup, _add_rms_norm_derivative)
+def _add_rms_norm(x, u, weight, eps):
+    total, out, rms = _add_rms_norm_shape(x, u, weight, eps)
+    x, u, weight = x.contiguous(), u.contiguous(), weight.contiguous()
+    if x.numel():
+        call(_rows_of(x.dtype), "add_rms_norm", x.data_ptr(), u.data_ptr(), weight.data_ptr(),
+             total.data_ptr(), out.data_ptr(), rms.data_ptr(), x.numel() // x.shape[-1], x.shape[-1], eps)
+    return total, out, rms
 
 
 def _layer_norm_shape(x, weight, bias, eps):
@@ -329,6 +374,14 @@ def rms_norm(input: Tensor, normalized_shape: Union[int, Sequence[int]],
     do not overflow."""
     eps = torch.finfo(input.dtype).eps if eps is None else eps
     return _normalized("rms_norm", _rms_norm, input, normalized_shape, [(weight, 1)], eps)
+
+
+def add_rms_norm(input: Tensor, residual: Tensor, weight: Tensor,
+                 eps: Optional[float] = None) -> Tuple[Tensor, Tensor]:
+    """Returns residual + input, rounded once, and rms_norm of that sum over the last dimension. Memory
+    is read and written once. The sum's gradient and that of the norm are added in float."""
+    eps = torch.finfo(residual.dtype).eps if eps is None else eps
+    return _add_rms_norm(residual, input, weight, eps)[:2]
 
 
 def layer_norm(input: Tensor, normalized_shape: Union[int, Sequence[int]],

@@ -3,7 +3,7 @@
 #include "memory.hpp"
 
 #include <cmath>
-#include <limits>
+#include <memory>
 #include <vector>
 
 namespace {
@@ -89,12 +89,28 @@ char const* lowp_rms_norm(T const* in, size stride, T const* weight, T* out, flo
   });
 }
 char const* lowp_rms_norm_backward(T const* x, size stride, T const* weight, T const* dy,
-                                   float const* rms, T* dx, float* dweight, size rows,
-                                   size columns) {
+                                   float const* rms, T* dx, float* dweight, size rows, size columns,
+                                   bool adds) {
   return error_of([&] {
-    team::rms_norm_backward(rows_of(x, stride, rows, columns), std::span(weight, columns),
-                            std::span(dy, rows * columns), std::span(rms, rows),
-                            std::span(dx, rows * columns), std::span(dweight, columns), columns);
+    auto const call = [&](auto to) {
+      team::rms_norm_backward(rows_of(x, stride, rows, columns), std::span(weight, columns),
+                              std::span(dy, rows * columns), std::span(rms, rows), to,
+                              std::span(dweight, columns), columns);
+    };
+    std::span const to(dx, rows * columns);
+    adds ? call(lowp::added_to{to}) : call(to);
+  });
+}
+/// Computes sum = round(x + u) and out = rms_norm of the sum, of rows without a stride.
+char const* lowp_add_rms_norm(T const* x, T const* u, T const* weight, T* sum, T* out, float* rms,
+                              size rows, size columns, double eps) {
+  return error_of([&] {
+    for_each_piece(rows, std::max<size>(1, piece / columns), [&](size first, size count) {
+      size const at = first * columns, n = count * columns;
+      std::copy_n(x + at, n, sum + at);
+      lowp::add_rms_norm(std::span(sum + at, n), std::span(u + at, n), std::span(weight, columns),
+                         std::span(out + at, n), columns, eps, std::span(rms + first, count));
+    });
   });
 }
 char const* lowp_layer_norm(T const* in, size stride, T const* weight, T const* bias, T* out,
@@ -163,7 +179,8 @@ char const* lowp_cross_entropy(T const* logits, size stride, std::int64_t const*
     auto const x = rows_of(logits, stride, rows, columns);
     check_labels(labels, rows, columns, ignore_index);
     for_each_piece(rows, rows_in_piece(columns), [&](size first, size count) {
-      std::vector<T> derivative(count * columns);
+      auto const scratch = std::make_unique_for_overwrite<float[]>(count * columns);
+      std::span const derivative(reinterpret_cast<T*>(scratch.get()), count * columns);
       lowp::cross_entropy(some_rows(x, first, count, columns), std::span(labels + first, count),
                           columns, {ignore_index, label_smoothing, lowp::loss_reduction::summed, 1},
                           std::span(losses + first, count), derivative);
