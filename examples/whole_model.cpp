@@ -44,7 +44,7 @@ floats product(form how, floats const& a, std::size_t a_columns, floats const& b
 }
 
 struct batch {
-  std::vector<int> in, next;  // characters, and those that follow them
+  std::vector<int> in, place, next;  // characters, their places, and those that follow them
 };
 
 // Makes sentences as "the small fox likes an owl. " from a number: a restart needs no more of them.
@@ -62,7 +62,8 @@ batch sentences(std::uint64_t number) {
     auto const id = [&](char c) { return c == ' ' ? 26 : c == '.' ? 27 : c - 'a'; };
     std::size_t const start = random() % context;
     for (std::size_t j = start; j < start + context; ++j)
-      all.in.push_back(id(line[j])), all.next.push_back(id(line[j + 1]));
+      all.in.push_back(id(line[j])), all.place.push_back(int(j - start)),
+          all.next.push_back(id(line[j + 1]));
   }
   return all;
 }
@@ -80,6 +81,11 @@ floats copy_of(std::vector<bfloat16> const& x) {
   lowp::cast(x, copy);
   return copy;
 }
+floats rows_of(std::vector<bfloat16> const& table, std::vector<int> const& ids) {
+  std::vector<bfloat16> rows(ids.size() * width);
+  lowp::gather_rows(table, ids, rows, width);
+  return copy_of(rows);
+}
 floats linear(floats const& x, parameter const& p, kept w) {
   return product(form::abt, x, p.columns, copy_of(p.*w), p.columns);
 }
@@ -92,12 +98,15 @@ struct norm {
   parameter weight;
   floats x{}, reciprocal_rms = floats(tokens);  // for the derivative
 
-  floats forward(floats const& in, kept w) {
-    floats y(in.size());
-    lowp::rms_norm(x = in, copy_of(weight.*w), y, width, 1e-5f, reciprocal_rms);
+  // Adds to the stream of residual sums, and returns its norm.
+  floats add(floats& stream, floats const& addend, kept w) {
+    floats y(addend.size());
+    lowp::add_rms_norm(stream, addend, copy_of(weight.*w), y, width, 1e-5f, reciprocal_rms);
+    x = stream;
     return y;
   }
-  void backward(floats const& dy, floats& dx) {  // dx already has what reaches x beside the norm
+  // Adds to the derivative of the stream.
+  void backward(floats const& dy, floats& dx) {
     floats dweight(width);
     lowp::rms_norm_backward(x, copy_of(weight.w), dy, reciprocal_rms, lowp::added_to{dx}, dweight,
                             width);
@@ -127,7 +136,7 @@ struct model {
   lowp::overflow_watch<> watch;
   std::size_t attention = watch.add("attention", "Attention"), mlp = watch.add("mlp", "MLP");
 
-  floats x0, n1, q, k, v, p, mixed, x1, n2, h, active, x2, n3, dlogits;  // kept for backward
+  floats n1, q, k, v, p, mixed, n2, h, active, n3, dlogits;  // kept for backward
 
   model() {
     std::mt19937 random(1);
@@ -145,29 +154,21 @@ struct model {
 
   // Returns the mean loss. `dlogits` becomes its derivative, times the loss scale.
   double forward(batch const& text, kept w) {
-    x0.resize(tokens * width);
-    for (std::size_t i = 0; i < tokens * width; ++i)
-      x0[i] = float((token.*w)[std::size_t(text.in[i / width]) * width + i % width]) +
-              float((position.*w)[i % (context * width)]);
-
-    n1 = norm1.forward(x0, w);
+    floats x = rows_of(token.*w, text.in);  // the stream of residual sums stays float
+    n1 = norm1.add(x, rows_of(position.*w, text.place), w);
     q = linear(n1, query, w), k = linear(n1, key, w), v = linear(n1, value, w);
     p = product(form::abt, q, width, k, width, sequences);
     lowp::scale_mask_softmax(p, lowp::causal_mask{context}, p, context, score_scale);
     mixed = product(form::ab, p, context, v, width, sequences);
-    x1 = linear(mixed, out, w);
-    lowp::fused_add(x1, 1.0f, x0);  // the stream of residual sums stays float
-    watch.forward(attention).weight(out.*w).input(x0).output(x1);
+    n2 = norm2.add(x, linear(mixed, out, w), w);
+    watch.forward(attention).weight(out.*w).input(norm1.x).output(x);
 
-    n2 = norm2.forward(x1, w);
     h = linear(n2, up, w);
     active.resize(h.size());
     lowp::gelu(h, active);
-    x2 = linear(active, down, w);
-    lowp::fused_add(x2, 1.0f, x1);
-    watch.forward(mlp).weight(down.*w).input(x1).output(x2);
+    n3 = norm3.add(x, linear(active, down, w), w);
+    watch.forward(mlp).weight(down.*w).input(norm2.x).output(x);
 
-    n3 = norm3.forward(x2, w);
     dlogits = linear(n3, head, w);
     floats losses(tokens);
     lowp::sum_report loss;
@@ -178,7 +179,7 @@ struct model {
   }
 
   void backward(batch const& text) {
-    floats dx(x2.size());
+    floats dx(tokens * width);
     norm3.backward(linear_backward(n3, head, dlogits), dx);
     watch.backward(mlp).input(dx);
     floats dh = linear_backward(active, down, dx);
@@ -197,12 +198,9 @@ struct model {
     lowp::fused_add(dn, 1.0f, linear_backward(n1, value, dv));
     norm1.backward(dn, dx);
 
-    floats dtoken(token.w.size()), dposition(position.w.size());
-    for (std::size_t i = 0; i < tokens * width; ++i) {
-      dtoken[std::size_t(text.in[i / width]) * width + i % width] += dx[i];
-      dposition[i % (context * width)] += dx[i];
-    }
-    lowp::cast(dtoken, token.g), lowp::cast(dposition, position.g);
+    for (parameter* table : {&token, &position}) std::ranges::fill(table->g, 0);
+    lowp::scatter_add_rows(dx, text.in, token.g, width);  // which adds to what is there
+    lowp::scatter_add_rows(dx, text.place, position.g, width);
   }
 
   void optimize() {
