@@ -166,8 +166,7 @@ template <class Executor, class List, class Call>
   for (auto const& tensor : list) {
     call(recorder, tensor, recorder.number);
     if (!wrong.empty())
-      return joined_text(
-          {wrong.c_str(), ", in tensor ", tensor_text(list, recorder.number).c_str()});
+      return joined_text({wrong, ", in tensor ", tensor_text(list, recorder.number)});
     if (recorder.number == 0)
       ranges.reserve(ranges.size() * static_cast<std::size_t>(std::ranges::distance(
                                          std::ranges::begin(list), std::ranges::end(list))));
@@ -175,8 +174,8 @@ template <class Executor, class List, class Call>
   }
   auto const [one, other] = find_overlap(ranges);
   if (one == other) return {};
-  return joined_text({function, ": tensors ", tensor_text(list, one < other ? one : other).c_str(),
-                      " and ", tensor_text(list, one < other ? other : one).c_str(),
+  return joined_text({function, ": tensors ", tensor_text(list, one < other ? one : other), " and ",
+                      tensor_text(list, one < other ? other : one),
                       " share memory that is written"});
 }
 

@@ -97,13 +97,13 @@ inline constexpr bool has_one_backend = false;
   detail::error_text message =
       wanted == nullptr
           ? joined_text({"lowp: this machine has no backend of this unit;"})
-          : joined_text({"lowp: LOWP_ISA=", printable(wanted).c_str(), " is not a backend here;"});
-  message = joined_text({message.c_str(), " there is"});
+          : joined_text({"lowp: LOWP_ISA=", printable(wanted), " is not a backend here;"});
+  message = joined_text({message, " there is"});
   for (std::size_t i = 0; i < count; ++i)
-    if (available[i]) message = joined_text({message.c_str(), " ", names[i]});
+    if (available[i]) message = joined_text({message, " ", names[i]});
   constexpr bool has_flags = !std::is_same_v<least, portable>;
   if (has_flags || has_one_backend)
-    message = joined_text({message.c_str(), "; compiled ",
+    message = joined_text({message, "; compiled ",
                            has_one_backend ? "under a sanitizer, this unit has only "
                                            : "with flags that need it, this unit has none below ",
                            least::name, ": -DLOWP_ALL_BACKENDS brings all"});
