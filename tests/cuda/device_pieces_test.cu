@@ -110,13 +110,15 @@ void expect_same_rows() {
         "rms_norm", [&](auto& out) { lowp::rms_norm(x, weight, out, columns, 1e-6f); },
         [&](auto const& out) { lowp::cuda::rms_norm(nullptr, in, weights, out, columns, 1e-6f); });
     std::vector<In> sum = x;
+    std::vector<In> const addend(x.rbegin(), x.rend());
     device_range<In> const stream(x);
+    device_range<In> const addends(addend);
     lowp::stochastic const draws{.seed = 5, .stream = 2, .offset = 3};
     expect(
         "add_rms_norm",
-        [&](auto& out) { lowp::add_rms_norm(sum, x, weight, out, columns, 1e-6f, draws); },
+        [&](auto& out) { lowp::add_rms_norm(sum, addend, weight, out, columns, 1e-6f, draws); },
         [&](auto const& out) {
-          lowp::cuda::add_rms_norm(nullptr, stream, in, weights, out, columns, 1e-6f, draws);
+          lowp::cuda::add_rms_norm(nullptr, stream, addends, weights, out, columns, 1e-6f, draws);
         });
     EXPECT_TRUE(same_bits(stream.read(), sum));
     // The last column lies between the rows.

@@ -93,7 +93,9 @@ void expect_bits_of_host(std::vector<std::size_t> const& lengths, std::size_t ro
     EXPECT_EQ(grid.bytes_written - written, x.size() * sizeof(T) + 2 * rows * sizeof(float));
     // Behind a residual sum, which stochastic rounding draws for by an element's place.
     std::vector<T> sum = gradients(x, columns);
-    std::vector<T> const addend = x;
+    std::vector<T> const addend(x.rbegin(), x.rend());  // x + x would need no rounding
+    std::vector<T> const spaced_addend = spread(addend, columns, between, T(3.0f));
+    lowp::strided_rows const u{std::span(spaced_addend), columns + between};
     std::vector<T> spaced_sum = spread(sum, columns, between, T(3.0f));
     lowp::strided_rows const stream{std::span(spaced_sum), columns + between};
     lowp::stochastic const draws{.seed = 5, .stream = 2, .offset = 3};
@@ -101,7 +103,7 @@ void expect_bits_of_host(std::vector<std::size_t> const& lengths, std::size_t ro
                          want_reciprocal, draws);
     std::uint64_t const written_before = grid.bytes_written;
     ASSERT_EQ(refusal_of<lowp::detail::add_layer_norm_operation>(
-                  executor, stream, in, weight, bias, out, columns, 1e-6f, mean, reciprocal, draws),
+                  executor, stream, u, weight, bias, out, columns, 1e-6f, mean, reciprocal, draws),
               "");
     expect_same();
     std::vector<T> const got_sum = gathered(spaced_sum, columns, between, T(3.0f));

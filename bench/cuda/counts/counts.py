@@ -57,11 +57,16 @@ class Case:
     folds: int = 0  # of rows, less those on arrival
     finds_scales: bool = False  # of blocks: a thread has more chunks
     columns: list = dataclasses.field(default_factory=list)  # bytes of operands of a row's length
+    sums: list = dataclasses.field(default_factory=list)  # of operands of a row that are written on arrival
     budget: dict = dataclasses.field(default_factory=dict)  # of memory time, by target; 1 otherwise
     bound: str = ""  # why it is more
 
     def bytes(self):
-        return sum(self.reads) + sum(self.writes) + self.more_bytes
+        return sum(self.reads) + sum(self.writes) + sum(self.sums) + self.more_bytes
+
+    def kept(self):
+        """Returns the number of operands that shared memory has of a row."""
+        return len(self.reads) - len(self.sums)
 
 
 PHILOX = {r"IMAD\.(WIDE|HI)\.U32": 16 / 8}  # of its 20 products, some are the same in all threads
@@ -191,6 +196,21 @@ CASES = {
     "gated_gelu_tanh": Case("gated_gelu_tanh, bfloat16", [2, 2], [2],
         budget={"sm_90": 1.1, "sm_100a": 1.6},
         bound="an exponential and a division, equal to the processor's in every bit."),
+    "gelu": Case("gelu, bfloat16", [2], [2],
+        budget={"sm_80": 1.35, "sm_90": 1.85, "sm_100a": 2.7},
+        bound="an exponential and a division, equal to the processor's in every bit."),
+    "silu": Case("silu, bfloat16", [2], [2],
+        budget={"sm_80": 1.05, "sm_90": 1.4, "sm_100a": 2.05},
+        bound="an exponential and a division, equal to the processor's in every bit."),
+    "gated_silu": Case("gated_silu, bfloat16", [2, 2], [2],
+        budget={"sm_90": 1.1, "sm_100a": 1.55},
+        bound="an exponential and a division, equal to the processor's in every bit."),
+    "gelu_backward": Case("gelu_backward, bfloat16", [2, 2], [2],
+        budget={"sm_90": 1.35, "sm_100a": 1.95},
+        bound="an exponential and a division, equal to the processor's in every bit."),
+    "silu_backward": Case("silu_backward, bfloat16", [2, 2], [2],
+        budget={"sm_90": 1.1, "sm_100a": 1.55},
+        bound="an exponential and a division, equal to the processor's in every bit."),
     "clamp_overflow/measuring": Case("clamp_overflow, float16, first launch", [2], [], repeats=True),
     "clamp_overflow/clamping": Case("clamp_overflow, float16, second launch", [2], [2]),
     "power_of_two": Case("scale_by_power_of_two, bfloat16", [2], [2]),
@@ -220,6 +240,7 @@ CASES = {
     "rms_norm": Case("rms_norm, bfloat16", [2], [2], folds=1, columns=[2],
         budget={"sm_100a": 1.1},
         bound="a largest magnitude and a sum of squares of each element."),
+    "add_rms_norm": Case("add_rms_norm, bfloat16", [2, 2], [2], folds=1, columns=[2], sums=[2]),
     "layer_norm": Case("layer_norm, bfloat16", [2], [2], folds=2, columns=[2, 2],
         budget={"sm_90": 1.05, "sm_100a": 1.45},
         bound="a largest magnitude and three sums, in two folds, one after another."),
@@ -252,12 +273,12 @@ def instructions_of(kernel, case, team):
     else:
         at_once = 4 if read <= 2 else 2 if read <= 4 else 1
         load, store, times = (r"LDS\.128", r"STS\.128", 2) if team == 32 else (r"LDS R", r"STS \[", 8)
-        operands = len(case.reads)
+        operands = case.kept()
 
         def loops(needed):
             return kernel.loops(needed, avoided=("BAR", "SHFL"))  # they are between two loops
 
-        rounds = [(loops(accesses("LDG", case.reads, at_once) |
+        rounds = [(loops(accesses("LDG", case.reads, at_once) | accesses("STG", case.sums, at_once) |
                          {r"STS\.128": 2 * at_once * operands})[:1], 8 * at_once)]
         for i in range(case.folds - 1):
             rounds.append((loops({load: times * operands})[i:i + 1], 8))
@@ -279,7 +300,7 @@ def occupancy_of(kernel, case, team, target):
     blocks = min(8, 65536 // of_warp // 4 * 4 // 8)
     shared = kernel.shared_bytes + 1024  # that CUDA takes
     if team == 256:
-        shared += 8192 * 4 * len(case.reads)
+        shared += 8192 * 4 * case.kept()
     elif team == 32:
         shared += 8192 * 4
     return min(blocks, target.shared_kilobytes * 1024 // shared) * 8 / 64
