@@ -61,7 +61,17 @@
   X(momentum, sgd, bfloat16, bfloat16, stochastic, bfloat16) \
   X(momentum, sgd, bfloat16, bfloat16, stochastic_fast, bfloat16) \
   X(momentum, sgd, kahan, bfloat16, nearest_even, bfloat16) \
-  X(momentum, sgd, master, bfloat16, nearest_even, float)
+  X(momentum, sgd, master, bfloat16, nearest_even, float) \
+  X(sgd, ema, float, bfloat16, nearest_even) \
+  X(sgd, ema, bfloat16, bfloat16, stochastic_fast)
+
+//  part, type of elements: a report on gradients, which may be unscaled or clipped; a range
+#define LOWP_COMPILED_MEASURES(X) X(measures, float) X(measures, bfloat16)
+
+//  part, member of kept_as: the updates that advice seeks
+#define LOWP_COMPILED_ADVICE(X) \
+  X(advice, fp8) X(advice, fp8_stochastic) X(advice, bf16) X(advice, bf16_stochastic) \
+  X(advice, fp16) X(advice, split24) X(advice, kahan) X(advice, fp32)
 
 //  Derivatives of the calls below are in PART_backward.
 //  part and activation, type of all elements: without and with a gate

@@ -230,3 +230,15 @@ inline constexpr detail::callable<detail::measure_operation<simd::this_thread>> 
 inline constexpr detail::callable<detail::clip_operation<simd::this_thread>> clip{};
 
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_GRADIENT(part, T)                                                          \
+  LOWP_COMPILED_CALL(part, compiled_elements<detail::make<detail::measuring>, gradient_report,   \
+                                             operand<T, access::read>>)                          \
+  LOWP_COMPILED_CALL(part, compiled_elements<decltype(detail::make_of<detail::unscaling>(1.0f)), \
+                                             gradient_report, compiled_slot<T>>)                 \
+  LOWP_COMPILED_CALL(part, compiled_elements<detail::make<detail::scaling>, no_report,           \
+                                             operand<T, access::write>, operand<T, access::read>>)
+LOWP_COMPILED_MEASURES(LOWP_COMPILED_GRADIENT)
+#undef LOWP_COMPILED_GRADIENT
+}  // namespace lowp::simd

@@ -117,6 +117,11 @@ struct least_update {
   }
 };
 
+template <kept_as Way>
+using least_update_of_way =
+    least_update<decltype(layout_of_way<Way>(1)),
+                 std::conditional_t<facts_of(Way).is_stochastic, stochastic_bits, nearest_even>>;
+
 /// The number of random numbers, of 65536, for which an update u changes the kept value of p.
 template <class Layout>
 struct draws_that_move {
@@ -157,13 +162,21 @@ template <kept_as Way, input P, output Least>
 LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float scale = 1) {
   if (detail::error_text const wrong = detail::check_power_of_two(scale); !wrong.empty())
     detail::refuse(detail::joined_text({"least_updates: ", wrong}));
-  auto const layout = detail::layout_of_way<Way>(scale);
   std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
-  using rounding = std::conditional_t<facts_of(Way).is_stochastic, stochastic_bits, nearest_even>;
-  transform(detail::least_update<std::remove_cv_t<decltype(layout)>, rounding>{layout, sign},
+  transform(detail::least_update_of_way<Way>{detail::layout_of_way<Way>(scale), sign},
             nearest_even{}, least, p);
 }
 
 }  // namespace functions
 
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_WAY(part, way)                                                               \
+  LOWP_COMPILED_CALL(                                                                              \
+      part,                                                                                        \
+      compiled_elements<detail::make<detail::returned<detail::least_update_of_way<kept_as::way>>>, \
+                        no_report, operand<float, access::write>, operand<float, access::read>>)
+LOWP_COMPILED_ADVICE(LOWP_COMPILED_WAY)
+#undef LOWP_COMPILED_WAY
+}  // namespace lowp::simd

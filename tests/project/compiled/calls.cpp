@@ -81,14 +81,16 @@ void step_one() {
     update_report report;
     std::tuple<std::vector<M>...> moments{std::vector<M>(size)...};
     std::vector<G> const g = made<G>(3);
+    Optimizer optimizer;
+    if constexpr (requires { optimizer.lr = 0.01; }) optimizer.lr = 0.01;
     std::apply(
         [&](auto&... m) {
           auto p = parameter.storage();
           for (unsigned step = 1; step < 3; ++step)
             if (is_reported)
-              update(p, g, m..., Optimizer{.lr = 0.01}, step, mode<R>(), report);
+              update(p, g, m..., optimizer, step, mode<R>(), report);
             else
-              update(p, g, m..., Optimizer{.lr = 0.01}, step, mode<R>());
+              update(p, g, m..., optimizer, step, mode<R>());
           note(m...);
         },
         moments);
@@ -167,6 +169,24 @@ void loss_one() {
   note(losses, dlogits);
 }
 
+template <class T>
+void measure_one() {
+  std::vector<T> g = made<T>(9);
+  gradient_report seen_before, seen_after;
+  unscale(g, 0.5f, seen_before);
+  clip(g, 1.0);
+  measure(g, seen_after);
+  std::vector const extremes{seen_before.largest.value(), seen_after.largest.value(),
+                             static_cast<float>(abs_range_of<float>(g).max_abs)};
+  note(g, extremes);
+}
+template <kept_as Way>
+void advice_one() {
+  std::vector<float> least(size);
+  functions::least_updates<Way>(made<float>(10), toward::plus_infinity, least);
+  note(least);
+}
+
 }  // namespace
 
 int main() {
@@ -178,6 +198,8 @@ int main() {
 #define SOFTMAX(part, T) softmax_one<T>();
 #define NORM(part, T) norm_one<T>();
 #define LOSS(part, T, Label) loss_one<T, Label>();
+#define MEASURE(part, T) measure_one<T>();
+#define ADVICE(part, way) advice_one<kept_as::way>();
   LOWP_COMPILED_CASTS(CAST)
   LOWP_COMPILED_FUSED_ADDS(ADD)
   LOWP_COMPILED_UPDATES(STEP)
@@ -186,5 +208,7 @@ int main() {
   LOWP_COMPILED_SOFTMAXES(SOFTMAX)
   LOWP_COMPILED_NORMS(NORM)
   LOWP_COMPILED_CROSS_ENTROPIES(LOSS)
+  LOWP_COMPILED_MEASURES(MEASURE)
+  LOWP_COMPILED_ADVICE(ADVICE)
   std::printf("%016llx\n", static_cast<unsigned long long>(seen.value()));
 }

@@ -124,3 +124,11 @@ template <census_target To = float, readable S>
 }
 
 }  // namespace lowp::functions
+
+namespace lowp::simd {
+#define LOWP_COMPILED_RANGE(part, T)                                          \
+  LOWP_COMPILED_CALL(part, compiled_elements<detail::make<detail::measuring>, \
+                                             abs_range_report<float>, operand<T, access::read>>)
+LOWP_COMPILED_MEASURES(LOWP_COMPILED_RANGE)
+#undef LOWP_COMPILED_RANGE
+}  // namespace lowp::simd
