@@ -141,8 +141,8 @@ LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent cons
   error_text text = joined_text({function, ": sizes differ: "});
   for (std::size_t i = 0; i < count; ++i)
     if (ranges[i].per_entry == 1)
-      text = joined_text({text.c_str(), i == 0 ? "" : ", ", ranges[i].name, ranges[i].part, " has ",
-                          ranges[i].size});
+      text = joined_text(
+          {text, i == 0 ? "" : ", ", ranges[i].name, ranges[i].part, " has ", ranges[i].size});
   return text;
 }
 
@@ -192,7 +192,7 @@ class call_check {
     if constexpr (requires(extent const& r) { executor.out_of_reach(r); })
       for (extent const& r : ranges) {
         error_text const why = r.size != 0 && !failed() ? executor.out_of_reach(r) : error_text();
-        if (!why.empty()) add(joined_text({function_, ": ", why.c_str()}));
+        if (!why.empty()) add(joined_text({function_, ": ", why}));
       }
   }
 
