@@ -197,10 +197,11 @@ TEST(delayed_scale, refuses_nan_and_skips_one_in_its_history) {
                  "be made");
   EXPECT_EQ(s.updates, 1U);
   EXPECT_EQ(s.scale, 64.0f);
+  s.history[0] = {float_bits(2.0f)};
   s.history[1] = {0x7fc00000};  // as an old checkpoint may have it
   s.updates = 2;
   s.update(lowp::amax{float_bits(1.0f)});
-  EXPECT_EQ(s.scale, 64.0f);
+  EXPECT_EQ(s.scale, 128.0f);
 }
 
 // A tensor that has grown fourfold saturates for one step, and then no more.
