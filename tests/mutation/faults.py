@@ -239,7 +239,7 @@ FAULTS = [
     ("watch/stall_watch.hpp", "t.steps - t.since >= policy_.least_steps", "true", "watch/stall_watch"),
     ("watch/stall_watch.hpp", "has_evidence(t) ? 1 - 1 / policy_.window : 1", "1 - 1 / policy_.window", "watch/stall_watch"),
     ("watch/stall_watch.hpp", "static_cast<double>(t.silent) >= policy_.window", "true", "watch/stall_watch"),
-    ("watch/stall_watch.hpp", "(has_evidence(t) || stays_silent(t) || ", "(has_evidence(t) || ", "watch/stall_watch"),
+    ("watch/stall_watch.hpp", "has_evidence(t) || stays_silent(t) || stays_nonfinite(t)", "has_evidence(t) || stays_nonfinite(t)", "watch/stall_watch"),
     ("watch/stall_watch.hpp", "t.silent == 0 ? 0 : t.silent_requested + requested", "t.silent_requested + requested", "watch/stall_watch"),
     ("watch/stall_watch.hpp", "tensors_[number].weights == weights", "true", "watch/stall_watch"),
     ("watch/stall_watch.hpp", "if (seen != size)", "if (seen < size)", "watch/stall_watch"),
