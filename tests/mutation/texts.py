@@ -22,7 +22,7 @@ from faults import FAULTS  # noqa: E402
 with tempfile.TemporaryDirectory() as folder:
     shutil.copytree(TESTS.parent / "include", folder, dirs_exist_ok=True)
     plant.plant(pathlib.Path(folder), enumerate(FAULTS))
-    doors = "".join(f"#include <lowp/{door}.hpp>\n" for door in ("lowp", "watch", "io", "p3109", "openmp"))
+    doors = "".join(f"#include <lowp/{door}.hpp>\n" for door in ("lowp", "watch", "io", "p3109"))
     source = plant.SWITCH.replace("#pragma once", "") + doors
     subprocess.run([os.environ.get("CXX", "g++"), "-std=c++20", "-fsyntax-only", "-I", folder, "-x", "c++", "-"],
                    input=source, text=True, check=True)
