@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lowp/base/error_text.hpp>
 #include <lowp/base/number_text.hpp>
 #include <lowp/storage/layout.hpp>
 

@@ -6,6 +6,7 @@
 #include <lowp/format/math.hpp>
 #include <lowp/measure/measuring.hpp>
 #include <lowp/train/least_update.hpp>
+#include <lowp/train/optimizer.hpp>
 
 namespace lowp::detail::inline LOWP_UNIT {
 
