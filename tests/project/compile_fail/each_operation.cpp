@@ -76,6 +76,7 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   std::vector<named<std::span<double>>> doubles;
   update_report report;
   std::vector<float8_e8m0fnu> exponents;
+  std::vector<std::int32_t> ids;
   cast(x.data(), p);
   cast(x);
   cast(x, p, nearest_even{}, overflow::saturate, 1);
@@ -128,6 +129,6 @@ void use(std::vector<float>& x, std::vector<bfloat16>& p, std::vector<std::uint1
   add_rms_norm(p, x, x, p, 3, 1e-5f, d);
   add_layer_norm(p, d, x, x, p, 3, 1e-5f);
   gather_rows(x, x, p, 3);
-  scatter_add_rows(d, x, p, 3);
+  scatter_add_rows(d, ids, p, 3);
 #endif
 }
