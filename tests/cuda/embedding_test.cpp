@@ -11,29 +11,12 @@
 #include <vector>
 
 #include "simulated_grid.hpp"
+#include "support/embedding_rows.hpp"
 #include "support/row_support.hpp"
 
 namespace {
 
 using namespace lowp_test;
-
-template <class T>
-std::vector<T> numbers(std::size_t size, std::mt19937& random) {
-  std::normal_distribution<float> normal;
-  std::vector<T> all(size);
-  for (T& each : all) each = T(std::ldexp(normal(random), static_cast<int>(random() % 30) - 20));
-  return all;
-}
-
-// Ids of one row, of a few and of hundreds, in runs and apart.
-template <class Id>
-std::vector<Id> some_ids(std::size_t rows, std::size_t table_rows, std::mt19937& random) {
-  std::vector<Id> ids(rows);
-  for (std::size_t r = 0; r < rows; ++r)
-    ids[r] = static_cast<Id>(r % 3 == 0 ? table_rows / 2 : random() % table_rows);
-  for (std::size_t r = 5; r < rows; r += 11) ids[r] = -100;
-  return ids;
-}
 
 template <class Dout, class Table, class Id>
 void expect_bits_of_host(std::size_t rows, std::size_t table_rows, std::size_t columns,

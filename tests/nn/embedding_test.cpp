@@ -15,14 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "support/embedding_rows.hpp"
 #include "support/row_support.hpp"
 #include "support/strided.hpp"
 
 namespace {
 
 using namespace lowp_test;
-
-constexpr std::int64_t ignored = -100;
 
 template <class T>
 T rounded(double exact) {
@@ -63,25 +62,6 @@ std::vector<Table> expected(std::vector<Dout> const& dout, std::vector<Id> const
       if (!of_one_id.empty()) each = rounded<Table>(double{float(each)} + sum_in_order(of_one_id));
     }
   return table;
-}
-
-template <class T>
-std::vector<T> numbers(std::size_t size, std::mt19937& random) {
-  std::normal_distribution<float> normal;
-  std::vector<T> all(size);
-  for (T& each : all) each = T(std::ldexp(normal(random), static_cast<int>(random() % 30) - 20));
-  return all;
-}
-
-// Ids that come once, side by side, in every other row, or in hundreds of rows.
-template <class Id>
-std::vector<Id> some_ids(std::size_t rows, std::size_t table_rows, std::mt19937& random) {
-  std::vector<Id> ids(rows);
-  for (std::size_t r = 0; r < rows; ++r) {
-    std::size_t const id = r % 3 == 0 ? table_rows / 2 : r % 7 == 1 ? 0 : random() % table_rows;
-    ids[r] = r % 11 == 5 ? static_cast<Id>(ignored) : static_cast<Id>(id);
-  }
-  return ids;
 }
 
 template <class Dout, class Table, class Id>
@@ -181,8 +161,8 @@ void expect_copies(std::size_t columns) {
   for (std::size_t i = 0; i < out.size(); ++i) {
     Id const id = ids[i / columns];
     std::size_t const from =
-        id == Id{ignored} ? 0 : static_cast<std::size_t>(id) * columns + i % columns;
-    std::uint32_t const want = id == Id{ignored} ? 0 : code_of(table[from]);
+        id == Id{ignored_id} ? 0 : static_cast<std::size_t>(id) * columns + i % columns;
+    std::uint32_t const want = id == Id{ignored_id} ? 0 : code_of(table[from]);
     ASSERT_TRUE(has_bits(out[i], want, columns, i));
     ASSERT_TRUE(has_bits(strided[i], want, columns, i));
   }
