@@ -30,7 +30,8 @@ using every_combination = testing::Types<
     slots<lowp::float8_e5m2fnuz, float>, slots<lowp::float8_e4m3b11fnuz, lowp::float8_e8m0fnu>,
     slots<lowp::float8_e8m0fnu, lowp::bfloat16, modes::all>,
     slots<lowp::float6_e2m3fn, lowp::float6_e3m2fn>,
-    slots<lowp::float6_e3m2fn, lowp::float4_e2m1fn>, slots<lowp::float4_e2m1fn, float>>;
+    slots<lowp::float6_e3m2fn, lowp::float4_e2m1fn>,
+    slots<lowp::float4_e2m1fn, lowp::float8_ue5m3>>;
 
 using combinations = some_or_all<
     testing::Types<slots<float, float>, slots<lowp::bfloat16, float, modes::all>,

@@ -17,7 +17,7 @@ enum class nan_rule {
   all_ones,           // exponent and fraction all ones, one NaN per sign
   negative_zero,      // the code that would be negative zero is the only NaN
   unsigned_all_ones,  // no sign bit, all ones is the only NaN; no zero
-  unsigned_p3109,     // the same with a zero
+  unsigned_p3109,     // the same with a zero, as in CUDA too
 };
 
 struct facts {
@@ -77,6 +77,7 @@ struct facts {
   FORMAT(float8_e5m2fnuz,   5, 2,  16,  false, nan_rule::negative_zero,     true,  57344.0,    0x1p-15,  0x1p-17) \
   FORMAT(float8_e4m3b11fnuz,4, 3,  11,  false, nan_rule::negative_zero,     true,  30.0,       0x1p-10,  0x1p-13) \
   FORMAT(float8_e8m0fnu,    8, 0,  127, false, nan_rule::unsigned_all_ones, false, 0x1p127,    0x1p-127, 0x1p-127) \
+  FORMAT(float8_ue5m3,      5, 3,  15,  false, nan_rule::unsigned_p3109,    false, 114688.0,   0x1p-14,  0x1p-17) \
   FORMAT(float6_e2m3fn,     2, 3,  1,   false, nan_rule::none,              true,  7.5,        1.0,      0.125) \
   FORMAT(float6_e3m2fn,     3, 2,  3,   false, nan_rule::none,              true,  28.0,       0.25,     0.0625) \
   FORMAT(float4_e2m1fn,     2, 1,  1,   false, nan_rule::none,              true,  6.0,        1.0,      0.5)

@@ -76,6 +76,7 @@ VALUE(float8_e4m3fnuz, u8, 4, 3, 8, specials::nan_negative_zero);
 VALUE(float8_e5m2fnuz, u8, 5, 2, 16, specials::nan_negative_zero);
 VALUE(float8_e4m3b11fnuz, u8, 4, 3, 11, specials::nan_negative_zero);
 VALUE(float8_e8m0fnu, u8, 8, 0, 127, specials::nan_all_ones, false);
+VALUE(float8_ue5m3, u8, 5, 3, 15, specials::nan_negative_zero, false);
 VALUE(float6_e2m3fn, u8, 2, 3, 1, specials::none);
 VALUE(float6_e3m2fn, u8, 3, 2, 3, specials::none);
 VALUE(float4_e2m1fn, u8, 2, 1, 1, specials::none);

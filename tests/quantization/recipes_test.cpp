@@ -790,6 +790,59 @@ TEST(quantize, refuses_by_name_and_size) {
             "lowp::quantize: te_2_20_mxfp4 chooses between scales that are not by block_rule::te");
 }
 
+// The code of the value nearest to x >= 0 in a table of ascending values, ties to even codes.
+std::uint8_t nearest_code(std::vector<double> const& values, double x) {
+  std::size_t best = 0;
+  for (std::size_t c = 1; c < values.size(); ++c) {
+    double const d = std::fabs(values[c] - x), least = std::fabs(values[best] - x);
+    if (d < least || (d == least && c % 2 == 0)) best = c;
+  }
+  return static_cast<std::uint8_t>(best);
+}
+// Takes every scale and every tie of two scales with its neighbours, and elements on ties of codes.
+TEST(nvfp4_ue5m3, has_the_nearest_scales_and_codes) {
+  std::vector<double> scales{0}, magnitudes{0, .5, 1, 1.5, 2, 3, 4, 6};
+  for (int code = 1; code < 0xff; ++code)
+    scales.push_back(std::ldexp(code < 8 ? code : 8 + code % 8, std::max(code / 8, 1) - 18));
+  float const infinite = std::numeric_limits<float>::infinity();
+  std::vector<float> amaxes{0, infinite, 3e38f, 1e-30f, 0x1p-149f};
+  for (std::size_t c = 1; c < scales.size(); ++c)
+    for (double const s : {scales[c], (scales[c] + scales[c - 1]) / 2}) {
+      auto const amax = static_cast<float>(6 * s);
+      for (float const next : {0.0f, infinite}) amaxes.push_back(std::nextafter(amax, next));
+      amaxes.push_back(amax);
+    }
+  std::vector<float> x(16 * amaxes.size() + 16, 1);
+  for (std::size_t b = 0; b < amaxes.size(); ++b) {
+    x[16 * b] = amaxes[b];
+    for (int i = 1; i < 16; ++i)
+      x[16 * b + static_cast<std::size_t>(i)] =
+          amaxes[b] * static_cast<float>(i % 2 == 0 ? i : -i) / 24;
+  }
+  x[16 * amaxes.size() + 5] = std::nanf("");
+  made<float4_e2m1fn, 16, lowp::float8_ue5m3> q(x.size());
+  lowp::quantization_report counts;
+  lowp::quantize(x, q.tensor, recipes::nvfp4_ue5m3_sixth, lowp::nearest_even{},
+                 {.report = &counts});
+  EXPECT_EQ(q.tensor.tensor_scale, 1);
+  EXPECT_EQ(q.scales.back().bits(), 0xff);
+  for (std::size_t b = 0; b < amaxes.size(); ++b) {
+    auto const code = std::max<std::uint8_t>(nearest_code(scales, double{amaxes[b] / 6}), 1);
+    ASSERT_EQ(q.scales[b].bits(), std::isinf(amaxes[b]) ? 0xfe : code) << amaxes[b];
+    for (std::size_t i = 16 * b; i < 16 * b + 16; ++i) {
+      float const scaled = x[i] / static_cast<float>(scales[q.scales[b].bits()]);
+      double const size = std::min(std::fabs(double{scaled}), 6.0);
+      ASSERT_EQ(float4_e2m1fn(q.tensor.codes[i]).bits(),
+                nearest_code(magnitudes, size) | (std::signbit(x[i]) ? 8 : 0))
+          << x[i] << ' ' << amaxes[b];
+    }
+  }
+  expect_on_a_grid(32, x, q, recipes::nvfp4_ue5m3_sixth, lowp::nearest_even{},
+                   {.largest = lowp::measure(x).largest}, counts);
+}
+static_assert(
+    std::is_same_v<decltype(lowp::nvfp4_ue5m3::scales)::element_type, lowp::float8_ue5m3>);
+
 // Takes every scale, every two neighbouring codes and every j. The scaled element is exactly
 // low + j / 65536 * step: nothing is rounded before the draw.
 TEST(nvfp4_unbiased, scales_exactly) {

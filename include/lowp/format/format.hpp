@@ -165,6 +165,7 @@ class basic_float;
 //                                         Binary8p3sf of the IEEE P3109 draft, report 4.0
 //     float8_e4m3b11fnuz                  ml_dtypes
 //     float8_e8m0fnu                      OCP MX scale
+//     float8_ue5m3                        CUDA 13.4; a scale of four bits
 //     float6_..., float4_...              OCP MX
 //
 // clang-format off
@@ -179,6 +180,7 @@ using float8_e4m3fnuz    = basic_float<format{4,  3,   8, specials::nan_negative
 using float8_e5m2fnuz    = basic_float<format{5,  2,  16, specials::nan_negative_zero}>;
 using float8_e4m3b11fnuz = basic_float<format{4,  3,  11, specials::nan_negative_zero}>;
 using float8_e8m0fnu     = basic_float<format{8,  0, 127, specials::nan_all_ones, false}>;
+using float8_ue5m3       = basic_float<format{5,  3,  15, specials::nan_negative_zero, false}>;
 using float6_e2m3fn      = basic_float<format{2,  3,   1, specials::none}>;
 using float6_e3m2fn      = basic_float<format{3,  2,   3, specials::none}>;
 using float4_e2m1fn      = basic_float<format{2,  1,   1, specials::none}>;

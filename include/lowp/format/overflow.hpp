@@ -10,8 +10,8 @@ namespace lowp {
 /// A policy, applied after rounding as if the exponent had no upper end.
 ///
 /// The presets are for conversions from float to nearest even: see tests/peers/presets/README.md.
-/// For a format to which its library does not convert, and for float8_e8m0fnu, a preset means the
-/// format's default policy.
+/// For a format to which its library does not convert, float8_e8m0fnu and float8_ue5m3, a preset
+/// means the format's default policy.
 enum class overflow : std::uint8_t {
   infinity,            ///< the IEEE result; NaN if that is infinity and the format has no infinity
   saturate,            ///< the largest finite value, for infinities too; NaN stays NaN

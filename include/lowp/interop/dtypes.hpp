@@ -59,6 +59,7 @@ template <> inline constexpr row of<float8_e8m0fnu>     {"float8_e8m0fnu",    14
 template <> inline constexpr row of<float6_e2m3fn>      {"float6_e2m3fn",     15, 27};
 template <> inline constexpr row of<float6_e3m2fn>      {"float6_e3m2fn",     16, 28};
 template <> inline constexpr row of<float4_e2m1fn>      {"float4_e2m1fn",     17, 23};
+// float8_ue5m3 has no name in any of them.
 // clang-format on
 
 }  // namespace dtype_table

@@ -17,7 +17,7 @@ namespace lowp {
 /// @tparam T      packed<float4_e2m1fn> and its like, a narrow type for codes of a byte each, or
 ///                std::int8_t beside scales of float; const if nothing is written
 /// @tparam Block  a power of two from 16 on for `quantize` and `dequantize`
-/// @tparam Scale  float8_e4m3fn, float8_e8m0fnu for a power of two, or float
+/// @tparam Scale  float8_e4m3fn, float8_ue5m3, float8_e8m0fnu for a power of two, or float
 template <class T, int Block, class Scale>
 struct quantized {
   static constexpr bool is_written = detail::block_codes<T>::is_written;
@@ -36,6 +36,7 @@ struct quantized {
   }
 };
 using nvfp4 = quantized<packed<float4_e2m1fn>, 16, float8_e4m3fn>;
+using nvfp4_ue5m3 = quantized<packed<float4_e2m1fn>, 16, float8_ue5m3>;
 using mxfp4 = quantized<packed<float4_e2m1fn>, 32, float8_e8m0fnu>;
 template <class T>
 using mxfp8 = quantized<T, 32, float8_e8m0fnu>;
@@ -50,8 +51,9 @@ concept block_of_packs = Block >= 16 && (Block & (Block - 1)) == 0;
 
 /// Elements, blocks and scales of the rules.
 template <class T, int Block, class Scale>
-concept quantizable = (scalable<T> || (is_integer_code<T> && std::is_same_v<Scale, float>)) &&
-                      block_of_packs<Block> && one_of<Scale, float8_e4m3fn, float8_e8m0fnu, float>;
+concept quantizable =
+    (scalable<T> || (is_integer_code<T> && std::is_same_v<Scale, float>)) &&
+    block_of_packs<Block> && one_of<Scale, float8_e4m3fn, float8_ue5m3, float8_e8m0fnu, float>;
 
 /// The tensor that a recipe writes, or that is read with its scales alone.
 template <class T, int Block, class Scale,

@@ -60,6 +60,7 @@ struct quantization_recipe {
 
 template <class T>
 using mx_recipe = quantization_recipe<T, 32, float8_e8m0fnu>;
+using nvfp4_ue5m3_recipe = quantization_recipe<float4_e2m1fn, 16, float8_ue5m3>;
 using nvfp4_recipe = quantization_recipe<float4_e2m1fn, 16, float8_e4m3fn>;
 template <class T>
 using float_scaled_recipe = quantization_recipe<T, 128, float>;
@@ -95,6 +96,8 @@ inline constexpr nvfp4_recipe
   modelopt_0_47_nvfp4           {"modelopt_0_47_nvfp4",           {block_rule::modelopt, 0}, element_rule::divide, {}, zero_code::plus_if_exact},
   ggml_nvfp4                    {"ggml_nvfp4",                    {block_rule::ggml, 0}, element_rule::search, {}, zero_code::plus},
   nvfp4_unbiased                {"nvfp4_unbiased",                {block_rule::upward, 0}, element_rule::divide};
+inline constexpr nvfp4_ue5m3_recipe
+  nvfp4_ue5m3_sixth             {"nvfp4_ue5m3_sixth",             {block_rule::sixth, 0}, element_rule::divide};
 template <class T> inline constexpr mx_recipe<T> te_2_20_mx         {"te_2_20_mx",         {block_rule::ceil, 0}};
 template <class T> inline constexpr mx_recipe<T> torchao_0_18_floor {"torchao_0_18_floor", {block_rule::carry, 0, {}, 1}};
 template <class T> inline constexpr mx_recipe<T> torchao_0_18_ceil  {"torchao_0_18_ceil",  {block_rule::carry, 0x7fffff, {}, 1}};
@@ -136,7 +139,7 @@ LOWP_EXACT_BEGIN
 
 template <class T, class Scale, class F>
 LOWP_FN block_scale_of<F> scale_by(power_rule const& rule, tensor_scales const& t, F const& amax) {
-  if constexpr (std::is_same_v<Scale, float8_e4m3fn>)
+  if constexpr (one_of<Scale, float8_e4m3fn, float8_ue5m3>)
     return fp8_scale(rule, t, amax);
   else if constexpr (std::is_same_v<Scale, float>)
     return float_scale<T>(rule, amax);

@@ -22,6 +22,7 @@ enum class block_rule : std::uint8_t {
   modelopt,            ///< e4m3(amax / (6 * t)), at least 2^-9, 1 for 0
   ggml,                ///< amax / 6 in ggml's own e4m3, which has no codes from 256 to 416
   upward,              ///< the smallest code with amax <= 6 * code * t, t a power of two
+  sixth,               ///< ue5m3(amax / 6), at least 2^-17, without a scale of the tensor
   carry,               ///< the exponent of amax after `carry` is added to its bits, less emax
   ceil_log,            ///< ceil(log2(amax / max)), with the logarithm rounded to float
   floor_log,           ///< floor(log2(amax)), with the logarithm rounded to float, less emax
@@ -132,22 +133,23 @@ LOWP_OPAQUE inline tensor_scales computed_tensor_scales(power_rule const& of, fl
 
 }  // namespace LOWP_UNIT
 
-/// A code of float8_e4m3fn and its value.
-template <class F>
-struct e4m3 {
+/// A code of the narrow type Scale and its value.
+template <class F, class Scale>
+struct scale_code {
   using U = lanes::word<F>;
-  static constexpr format f = float8_e4m3fn::descriptor;
+  static constexpr format f = Scale::descriptor;
 
   U code;
   F value;
 
-  LOWP_FN explicit e4m3(U const& c) : code(c), value(lanes::from_bits<F>(decode<f>(c))) {}
+  LOWP_FN explicit scale_code(U const& c) : code(c), value(lanes::from_bits<F>(decode<f>(c))) {}
   /// Rounds a positive number to nearest even or upward; NaN stays NaN. A scalar needs the default
   /// environment, as in all of these rules.
   template <class R = nearest_even>
-  LOWP_FN explicit e4m3(F const& x, R const& = {}) {
+  LOWP_FN explicit scale_code(F const& x, R const& = {}) {
     using namespace lanes;
-    U const a = min(bits(x), broadcast<U>(bits(448.0f))), addend = addend_of_step<f>(a);
+    U const a = min(bits(x), broadcast<U>(detail::decode<f>(f.max_code())));
+    U const addend = addend_of_step<f>(a);
     F const from = from_bits<F>(addend);
     U sum = bits(add(from_bits<F>(a), from));
     if constexpr (std::is_same_v<R, lowp::upward>)
@@ -159,6 +161,8 @@ struct e4m3 {
     value = select(is_nan, from_bits<F>(broadcast<U>(binary32_nan)), sub(from_bits<F>(sum), from));
   }
 };
+template <class F>
+using e4m3 = scale_code<F, float8_e4m3fn>;
 
 /// Returns 1 / (scale * decode), at most the largest float.
 template <class F>
@@ -186,7 +190,7 @@ LOWP_FN lanes::word<F> ggml_code(F const& x) {
   return select(lanes::is_nan(x), nan, select(is_small, few, capped));
 }
 
-/// Returns a block's scale of float8_e4m3fn.
+/// Returns a block's scale of float8_e4m3fn or float8_ue5m3.
 template <class F>
 LOWP_FN block_scale_of<F> fp8_scale(power_rule const& of, tensor_scales const& t, F const& amax) {
   using namespace lanes;
@@ -219,6 +223,10 @@ LOWP_FN block_scale_of<F> fp8_scale(power_rule const& of, tensor_scales const& t
     }
     case block_rule::ggml: {
       e4m3<F> const s(ggml_code(div(amax, broadcast<F>(6))));
+      return {s.code, s.value};
+    }
+    case block_rule::sixth: {
+      scale_code<F, float8_ue5m3> const s(at_least(div(amax, broadcast<F>(6)), 0x1p-17f));
       return {s.code, s.value};
     }
     default: {

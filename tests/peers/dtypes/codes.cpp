@@ -36,6 +36,7 @@ static_assert(!lowp::has_dtype_codes<of_my_own> && !lowp::has_dtype_codes<int>);
 int main() {
   print<double>();
   print<float>();
-#define PRINT(name, ...) print<lowp::name>();
+#define PRINT(name, ...) \
+  if constexpr (lowp::has_dtype_codes<lowp::name>) print<lowp::name>();
   ORACLE_FORMATS(PRINT)
 }

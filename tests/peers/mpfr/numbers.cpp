@@ -307,7 +307,7 @@ void compare_all(std::vector<double> const& patterns) {
 int main() {
   std::vector<double> const patterns = doubles();
 #define COMPARE(name, ...) \
-  if constexpr (oracle::name.has_zero()) compare_all<lowp::name>(patterns);
+  if constexpr (oracle::name.is_signed) compare_all<lowp::name>(patterns);
   ORACLE_FORMATS(COMPARE)
 #undef COMPARE
   compare_function(

@@ -285,6 +285,7 @@ inline flags_test::conformance_result conformance() {
   note_scalars<float8_e5m2fnuz>(f);
   note_scalars<float8_e4m3b11fnuz>(f);
   note_scalars<float8_e8m0fnu>(f);
+  note_scalars<float8_ue5m3>(f);
   note_scalars<float6_e2m3fn>(f);
   note_scalars<float6_e3m2fn>(f);
   note_scalars<float4_e2m1fn>(f);

@@ -8,4 +8,4 @@ constexpr bool has_it(testing::Types<T...>) {
   return (std::is_same_v<T, lowp::float8_e3m4fn> || ...);
 }
 static_assert(has_it(all_formats()) && has_it(byte_formats()) && !has_it(wide_formats()));
-static_assert(oracle::all.size() == 14);
+static_assert(oracle::all.size() == 15);

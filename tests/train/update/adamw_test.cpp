@@ -27,14 +27,14 @@ using alike = slots<T, T, T, T>;
 
 using float_slots = alike<float>;
 using mixed_slots = slots<lowp::bfloat16, float, lowp::float8_e4m3fn, lowp::float16>;
-// Every format is somewhere the parameter or a moment, but float8_e8m0fnu the gradient.
+// Every format is somewhere the parameter or a moment, but those without sign the gradient.
 using every_combination = testing::Types<
     float_slots, mixed_slots, alike<lowp::bfloat16>, alike<lowp::float16>,
     slots<lowp::float8_e4m3fn, lowp::float8_e5m2, lowp::bfloat16, lowp::float8_e5m2fnuz>,
     slots<lowp::float8_e5m2, lowp::bfloat16, float, lowp::float6_e3m2fn>,
     slots<lowp::float8_e4m3fnuz, lowp::float16, lowp::float8_e3m4, float>,
     slots<float, lowp::float8_e4m3, lowp::float6_e3m2fn, lowp::float8_e4m3b11fnuz>,
-    slots<lowp::float6_e2m3fn, lowp::float4_e2m1fn, lowp::float8_e4m3, lowp::float8_e3m4>,
+    slots<lowp::float6_e2m3fn, lowp::float8_ue5m3, lowp::float8_e4m3, lowp::float8_e3m4>,
     slots<lowp::float8_e4m3, lowp::float8_e8m0fnu, lowp::float4_e2m1fn, lowp::bfloat16>>;
 
 using combinations = some_or_all<

@@ -26,7 +26,7 @@ template <class T>
 using alike = slots<T, T, T>;
 
 using mixed_slots = slots<lowp::float16, lowp::bfloat16, lowp::float8_e5m2>;
-// Every format is somewhere the parameter or the momentum.
+// Every format is somewhere the parameter or the momentum, but those without sign the gradient.
 using combinations = first_or_all<
     5, testing::Types<alike<float>, mixed_slots, alike<lowp::bfloat16>,
                       slots<lowp::float8_e5m2fnuz, float, lowp::float4_e2m1fn>,
@@ -34,7 +34,7 @@ using combinations = first_or_all<
                       alike<lowp::float8_e4m3fn>, slots<lowp::float8_e3m4, lowp::float16, float>,
                       slots<lowp::float4_e2m1fn, lowp::float6_e3m2fn, lowp::float8_e4m3>,
                       slots<lowp::float6_e3m2fn, lowp::float8_e8m0fnu, lowp::float6_e2m3fn>,
-                      slots<lowp::float8_e4m3b11fnuz, lowp::float8_e4m3fn, lowp::float8_e4m3fnuz>>>;
+                      slots<lowp::float8_e4m3b11fnuz, lowp::float8_ue5m3, lowp::float8_e4m3fnuz>>>;
 
 constexpr double max = std::numeric_limits<float>::max();
 constexpr double tiny = std::numeric_limits<double>::denorm_min();
