@@ -31,7 +31,7 @@ inline constexpr oracle::facts facts<lowp::basic_float<F, true>> = [] {
   return same;
 }();
 
-// Formats that a user might add. Each has something that the catalogue lacks: more significand bits,
+// Formats that a user might add. Each has what the catalogue lacks: more significand bits,
 // an odd width, NaN at the top of six bits, no negative zero in four. Two are P3109's with
 // infinity: one has powers of two alone, and one has no sign.
 // clang-format off
