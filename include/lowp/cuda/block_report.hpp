@@ -85,6 +85,17 @@ LOWP_EXACT_END
 template <class Report>
 inline constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
 
+/// An object whose neighbours in shared memory begin in other banks: an odd number of words apart.
+template <class T, bool IsOdd = sizeof(T) / alignof(T) % 2 != 0>
+struct in_other_banks {
+  T value;
+};
+template <class T>
+struct in_other_banks<T, false> {
+  T value;
+  alignas(T) unsigned char gap[alignof(T)];
+};
+
 /// The report on tensor number n is reports[n * stride]; reports on blocks may be absent.
 template <class Thread, class Report>
 class block_report {
@@ -128,14 +139,15 @@ class block_report {
   LOWP_FN void flush() {
     if constexpr (requires { requires totals::sees_blocks; })
       if (reports_ == nullptr) return;
-    auto* const partial = thread_.template shared<decltype(counted.total(0))>();
-    partial[thread_.thread()] = counted.total(observed_);
+    auto* const partial = thread_.template shared<in_other_banks<decltype(counted.total(0))>>();
+    partial[thread_.thread()].value = counted.total(observed_);
     for (unsigned half = thread_.threads() / 2; half != 0; half /= 2) {
       thread_.barrier();
-      if (thread_.thread() < half) partial[thread_.thread()] += partial[thread_.thread() + half];
+      if (thread_.thread() < half)
+        partial[thread_.thread()].value += partial[thread_.thread() + half].value;
     }
     Report& report = reports_[std::uint64_t{number_} * stride_];
-    if (thread_.thread() == 0) report.add(partial[0], atomics{});
+    if (thread_.thread() == 0) report.add(partial[0].value, atomics{});
     if constexpr (is_histogram)
       for_each_bin([&](std::uint32_t& counter, unsigned bin) {
         if (counter != 0) report.add_to_bin(bin, counter, atomics{});

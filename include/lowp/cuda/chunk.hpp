@@ -29,6 +29,13 @@ LOWP_FN constexpr int access_bytes(int width) {
   return width < element ? element : width < all ? width : all;
 }
 
+/// The width for accesses to chunks in runs of 8 / `runs` elements, aligned to 16 bytes. Between
+/// two runs lie those of the warp's other threads, so that a warp's stores cover whole lines:
+///
+///     | thread 0, run 0 | thread 1, run 0 | ... | thread 0, run 1 | ...
+LOWP_FN constexpr int width_in_runs(int runs) { return runs == 1 ? 16 : runs << 8; }
+LOWP_FN constexpr int runs_of(int width) { return width < 1 << 8 ? 1 : width >> 8; }
+
 /// The widths for which kernels have code; the least means element by element.
 inline constexpr int widths[] = {16, 4, 1};
 
@@ -46,6 +53,11 @@ LOWP_FN void with_width(int width, Body const& body) {
     body(std::integral_constant<int, 1>{});
 }
 
+/// Returns the threads of a warp, fewer in a block of fewer.
+LOWP_FN unsigned warp_threads_of(auto const& thread) {
+  return thread.threads() < 32 ? thread.threads() : 32;
+}
+
 /// Memory that one instruction moves.
 template <int Bytes>
 struct alignas(Bytes) piece {
@@ -60,21 +72,28 @@ template <int Size>
 struct chunk_bytes {
   std::uint32_t word[std::size_t{(Size + 3) / 4}] = {};
 
+  /// Returns the place of a piece of a chunk in runs.
+  template <int Bytes, int Runs>
+  LOWP_FN static int place_of(int i, auto const& thread) {
+    constexpr int run = Size / Runs;
+    int const between = Runs == 1 ? 0 : static_cast<int>(warp_threads_of(thread)) - 1;
+    return i * Bytes + i * Bytes / run * run * between;
+  }
   /// Loads the first `count` pieces; the others become zero. `store` does not store these.
-  template <int Bytes>
+  template <int Bytes, int Runs = 1>
   LOWP_FN void load(int count, auto const& thread, void const* at) {
     *this = {};
     LOWP_UNROLL_ON_GPU
     for (int i = 0; i < Size / Bytes; ++i) {
       if (i >= count) continue;
-      auto const from =
-          thread.template read<piece<Bytes>>(static_cast<unsigned char const*>(at) + i * Bytes);
+      auto const from = thread.template read<piece<Bytes>>(static_cast<unsigned char const*>(at) +
+                                                           place_of<Bytes, Runs>(i, thread));
       LOWP_UNROLL_ON_GPU
       for (int j = 0; j < Bytes; j += 4)
         word[(i * Bytes + j) / 4] |= std::uint32_t{from.word[j / 4]} << i * Bytes % 4 * 8;
     }
   }
-  template <int Bytes>
+  template <int Bytes, int Runs = 1>
   LOWP_FN void store(int count, auto const& thread, void* at) const {
     LOWP_UNROLL_ON_GPU
     for (int i = 0; i < Size / Bytes; ++i) {
@@ -84,13 +103,13 @@ struct chunk_bytes {
       for (int j = 0; j < Bytes; j += 4)
         to.word[j / 4] = static_cast<typename piece<Bytes>::word_type>(word[(i * Bytes + j) / 4] >>
                                                                        i * Bytes % 4 * 8);
-      thread.write(static_cast<unsigned char*>(at) + i * Bytes, to);
+      thread.write(static_cast<unsigned char*>(at) + place_of<Bytes, Runs>(i, thread), to);
     }
   }
 
   /// Likewise for pieces of Part bytes. If these are all, pieces of Whole bytes replace them.
   template <int Whole, int Part>
-  LOWP_FN void load(int count, auto const& thread, void const* at) {
+  LOWP_FN void load_any(int count, auto const& thread, void const* at) {
     if (count == Size / Part)
       load<Whole>(Size / Whole, thread, at);
     else
@@ -165,18 +184,26 @@ class chunk {
 
   template <int Width>
   LOWP_FN void load(int count, auto const& thread, T const* at) {
-    bytes_.template load<access_bytes<T>(Width), element_bytes>(count, thread, at);
+    if constexpr (runs_of(Width) > 1)
+      bytes_.template load<piece_of_run<Width>, runs_of(Width)>(chunk_size, thread, at);
+    else
+      bytes_.template load_any<access_bytes<T>(Width), element_bytes>(count, thread, at);
   }
   template <int Width>
   LOWP_FN void store(int count, auto const& thread, T* at) const {
     constexpr int whole = access_bytes<T>(Width);
-    if (count == chunk_size)
+    if constexpr (runs_of(Width) > 1)
+      bytes_.template store<piece_of_run<Width>, runs_of(Width)>(chunk_size, thread, at);
+    else if (count == chunk_size)
       bytes_.template store<whole>(chunk_size * element_bytes / whole, thread, at);
     else
       bytes_.template store<element_bytes>(count, thread, at);
   }
 
  private:
+  template <int Width, int Run = chunk_size * element_bytes / runs_of(Width)>
+  static constexpr int piece_of_run = Run < 16 ? Run : 16;
+
   chunk_bytes<chunk_size * element_bytes> bytes_;
 };
 
@@ -199,7 +226,10 @@ class chunk<T, pair_order> {
   template <int Width>
   LOWP_FN void load(int count, auto const& thread, std::uint8_t const* at) {
     bytes loaded;
-    loaded.template load<whole<Width>, 1>((bits * count + 7) >> 3, thread, at);
+    if constexpr (runs_of(Width) > 1)
+      loaded.template load<bits / runs_of(Width), runs_of(Width)>(bits, thread, at);
+    else
+      loaded.template load_any<whole<Width>, 1>((bits * count + 7) >> 3, thread, at);
     codes_ = __builtin_bit_cast(word_type, loaded) & codes_of_first(count);
   }
   template <int Width>

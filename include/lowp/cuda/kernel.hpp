@@ -66,6 +66,8 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
   static constexpr bool has_width = Width != any_width;
   static constexpr bool is_computed = !requires { Function::is_conversion; };
   static constexpr int passes = chunks_per_thread<KernelOperand...>;
+  static constexpr int runs =
+      Width == 16 && !is_reported<Report> ? runs_of_chunk<KernelOperand...> : 1;
   static constexpr bool is_collective = (KernelOperand::is_collective || ...);
   /// The index of an operand's first pointer among those of a tensor.
   template <int Number>
@@ -95,10 +97,11 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
       auto const& tensor = table.at[table.find(tile)];
       if constexpr (is_reported<Report>) report_.begin(tensor.number);
       std::uint64_t const begin = (tile - tensor.first_tile) * per_tile;
-      std::uint64_t const first = begin + std::uint64_t{thread_.thread()} * chunk_size;
+      unsigned const lane = thread_.thread() % warp_threads_of(thread_);
       auto const run_tile = [&](auto is_whole) {
+        constexpr unsigned apart = chunk_size / (decltype(is_whole)::value ? runs : 1);
         run_turns<is_whole>(
-            first, tensor.count,
+            begin + (thread_.thread() - lane) * chunk_size + lane * apart, tensor.count,
             accessor_of<KernelOperand>(
                 kernel_operands, tensor.data + first_part<static_cast<int>(K)>, tensor.number)...);
       };
@@ -151,7 +154,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
     LOWP_UNROLL_ON_GPU
     for (int pass = 0; pass < passes; ++pass) {
       int const count = IsWhole ? chunk_size : valid(at(pass), end);
-      at_width([&](auto width) {
+      at_width<IsWhole>([&](auto width) {
         p.template load<width>(pass, thread_, place(pass), count);
         (other.template load<width>(pass, thread_, place(pass), count), ...);
       });
@@ -164,7 +167,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
     for (int pass = 0; pass < passes; ++pass) {
       int const count = IsWhole ? chunk_size : valid(at(pass), end);
       if (count != 0 || is_collective || sums_by_warps)
-        run_chunk(others{}, pass, place(pass), count, p, other...);
+        run_chunk<IsWhole>(others{}, pass, place(pass), count, p, other...);
     }
   }
   /// True if a copy's scales are found for all passes at once.
@@ -184,7 +187,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
     return at >= end ? 0 : end - at < chunk_size ? static_cast<int>(end - at) : chunk_size;
   }
 
-  template <std::size_t... J, class Parameter, class... Accessor>
+  template <bool IsWhole, std::size_t... J, class Parameter, class... Accessor>
   LOWP_FN void run_chunk(std::index_sequence<J...>, int pass, chunk_place const& at, int count,
                          Parameter& p, Accessor&... other) {
     float x[sizeof...(K)][chunk_size];
@@ -231,15 +234,18 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
       (mark_moment<J>(are_small, count, other), ...);
       report_.end_chunk(count);
     }
-    at_width([&](auto width) {
+    at_width<IsWhole>([&](auto width) {
       p.template store<width>(thread_, at, count);
       (other.template store<width>(thread_, at, count), ...);
     });
   }
 
   /// Calls body with the width of accesses. A text for all widths has it as an argument.
+  template <bool IsWhole = false>
   LOWP_FN void at_width(auto const& body) const {
-    if constexpr (has_width)
+    if constexpr (IsWhole && runs > 1)
+      body(std::integral_constant<int, width_in_runs(runs)>{});
+    else if constexpr (has_width)
       body(std::integral_constant<int, Width>{});
     else
       with_width(width_, body);

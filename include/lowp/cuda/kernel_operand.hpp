@@ -80,8 +80,14 @@ struct kernel_operand {
   static constexpr int bytes_read = A == access::write ? 0 : static_cast<int>(sizeof(T));
   static constexpr bool is_read = A != access::write;
   static constexpr bool is_written = A != access::read;
+  static constexpr int bytes_written = is_written ? static_cast<int>(sizeof(T)) : 0;
   static constexpr bool is_random = (is_written && narrow<T> && mode_type<R>::is_stochastic) ||
                                     detail::is_stochastic_when_read<R>;
+  /// True if chunks may lie in runs: no element needs others of its chunk, as a Philox block does.
+  static constexpr bool permits_runs =
+      !is_random && (std::same_as<Order, simd::unpacked> || requires {
+        requires !is_written && std::same_as<Order, pair_order> && T::descriptor.bits() == 4;
+      });
 
   R rounding;
   overflow policy;
@@ -102,6 +108,17 @@ struct kernel_operand {
     return s;
   }
 };
+
+/// The runs of whole chunks: two if floats are written, four if doubles are.
+template <class... KernelOperand>
+inline constexpr int runs_of_chunk = [] {
+  if constexpr (requires { requires(KernelOperand::permits_runs && ...); }) {
+    int bytes = 2;
+    ((bytes = bytes < KernelOperand::bytes_written ? KernelOperand::bytes_written : bytes), ...);
+    return bytes / 2;
+  }
+  return 1;
+}();
 
 /// True for an output of random rounding.
 template <class KernelOperand>
