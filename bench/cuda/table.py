@@ -283,9 +283,14 @@ Written by [counts.py](counts/counts.py) from the machine code that nvcc {nvcc} 
 A test fails if a kernel issues for longer than its memory takes, times its budget. The budget is
 100%, or stands in the list after the table.
 
-[traffic.py](counts/traffic.py) counts accesses of the same kernels on an emulated GPU. A test fails if writes need
-less than all of their sectors, a byte is read twice, banks of shared memory conflict, or blocks are few. The
-exceptions stand in [counts.py](counts/counts.py).
+[traffic.py](counts/traffic.py) counts the accesses of the same kernels on an emulated GPU. A test fails if a kernel
+
+- writes less than whole sectors of 32 bytes,
+- reads a byte twice,
+- waits for the banks of shared memory, or
+- has few blocks.
+
+The exceptions stand in [counts.py](counts/counts.py).
 
 | target | device | GB/s of a copy | instructions in the time of a byte |
 |---|---|---|---|

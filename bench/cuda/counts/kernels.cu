@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of counts.py and traffic.py: one for each public operation, with accesses of 16 bytes.
-// The program runs each on a small shape, then prints the blocks that large shapes would have:
+// The kernels of counts.py and traffic.py: one for each public operation. Accesses have 16 bytes.
+// The program runs each on a small shape. Then it prints the blocks of large shapes:
 //
 //     launch ELEMENTS KERNEL
 //     blocks BLOCKS KERNEL
@@ -191,9 +191,7 @@ Quantized& to() {
   return tensor;
 }
 
-packed<float4_e2m1fn const> nibbles() {
-  return {of<std::uint8_t>(now.elements / 2), now.elements};
-}
+packed<float4_e2m1fn const> nibbles() { return {of<std::uint8_t>(now.elements / 2), now.elements}; }
 
 struct doubled {
   template <class F>
@@ -349,8 +347,8 @@ COUNT(add_rms_norm, add_rms_norm, of<bf16>(), of<bf16>(), per_column<bf16>(), of
       1e-6f)
 COUNT(softmax_pb_relax, softmax_pb_relax, of<bf16>(), of<bf16>(), columns(), 1.0f)
 
-// Kernels that traffic.py must refuse: stores that leave half of each line to another one, a second
-// read, few blocks, threads that meet in a bank.
+// Kernels that traffic.py must refuse. In this order: stores split lines, bytes are read again,
+// blocks are few, threads meet in a bank.
 template <int Number>
 struct planted_copy {
   static constexpr unsigned least_blocks = 0;

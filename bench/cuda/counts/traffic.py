@@ -79,7 +79,7 @@ def case_of(name, symbol):
 
 
 def figures_of(kernel, reads, writes):
-    """Returns what the budgets are for. Bytes are those of an element."""
+    """Returns the figures that have budgets. Bytes are those of an element."""
     found = {"writes": kernel.needed, "turns": kernel.turns / kernel.sectors, "blocks": kernel.blocks}
     for way, size in ("reads", reads), ("written", writes):
         found[way] = kernel.bytes.get(way.replace("written", "writes"), 0) / (size * kernel.elements or 1)
