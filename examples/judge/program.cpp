@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "program.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <exception>
+#include <string_view>
+
+#include "inputs.hpp"
+#include "judgement.hpp"
+#include "model/files/problem.hpp"
+#include "model/files/text.hpp"
+#include "options.hpp"
+
+namespace judge {
+
+namespace {
+
+void print(std::FILE* out, std::string const& text) { std::fputs(text.c_str(), out); }
+
+number_type const& target_named(std::string const& name) {
+  number_type const& to = type_named(name);
+  if (to.special == nullptr) throw problem(name + " is a type of inputs alone");
+  return to;
+}
+
+status run(inputs_options const& o, std::FILE* out) {
+  number_type const &from = type_named(o.from), &to = target_named(o.to);
+  std::uint64_t count = 0;
+  if (o.all) {
+    if (from.bits() > 32) throw problem("--all is for types of at most 32 bits");
+    count = from.code_mask() + 1;
+    write_numbers(o.out, from, count, [](std::uint64_t i) {
+      if (i % 65536 == 0 && stop) throw interruption();
+      return i;
+    });
+  } else {
+    constexpr std::uint64_t repeats = 1 << 13;
+    auto const codes =
+        o.is_stochastic ? stochastic_inputs_for(from, to, repeats) : inputs_for(from, to);
+    count = codes.size();
+    write_numbers(o.out, from, count, [&](std::uint64_t i) { return codes[i]; });
+  }
+  print(out, one_line(o.out) + ": " + grouped(count) + " numbers of " + o.from + "\n");
+  return status::named;
+}
+
+status run(name_options const& o, std::FILE* out) {
+  number_type const &from = type_named(o.from), &to = target_named(o.to);
+  column const in = read_numbers(o.in, from), results = read_numbers(o.out, to);
+  if (in.size() == 0) throw problem("'" + o.in + "' has no numbers");
+  auto const check_size = [&](column const& each) {
+    if (each.size() != in.size())
+      throw problem("'" + each.path() + "' has " + std::to_string(each.size()) + " codes, and '" +
+                    o.in + "' " + std::to_string(in.size()) + " numbers");
+  };
+  check_size(results);
+  judgement const j = judge_results(from, to, in, results);
+  std::string const head = grouped(j.count) + " numbers of " + o.from + " as " + o.to + ": ";
+  if (j.is_exact()) {
+    print(out, head + "each result is that of\n" + j.rule.text());
+    if (j.rule.is_plain()) return status::named;
+    whole_rule plain = j.rule;
+    plain.numbers = {};
+    plain.nans = {};
+    differences const d = differences_from(plain, from, to, in, results);
+    print(out, "One rounding to nearest even with that policy differs in " + grouped(d.total()) +
+                   ":\n" + d.text(from, to));
+    return status::named;
+  }
+  print(out, head + "no rule gives these bits. The nearest one differs in " + grouped(j.differing) +
+                 ":\n" + j.rule.text() +
+                 differences_from(j.rule, from, to, in, results).text(from, to));
+  return status::unknown;
+}
+
+// The library's errors say that they are the library's, which is no news to whoever uses the
+// program.
+std::string without_library(std::string text) {
+  for (std::string_view const name : {"lowp::safetensors: ", "lowp::atomic_file: "})
+    if (text.starts_with(name)) return text.substr(name.size());
+  return text;
+}
+
+status complain(std::FILE* err, status what, char const* text) {
+  for (char const* part : {"lowp-judge: ", text, "\n"}) std::fputs(part, err);
+  return what;
+}
+
+}  // namespace
+
+status run(std::vector<std::string> arguments, std::FILE* out, std::FILE* err) try {
+  auto const parsed = parse(std::move(arguments));
+  status result = status::named;
+  if (auto const* const text = std::get_if<std::string>(&parsed))
+    std::fputs(text->c_str(), out);
+  else
+    result = std::visit([&](auto const& o) { return run(o, out); }, std::get<options>(parsed));
+  if (std::fflush(out) != 0 || std::ferror(out) != 0)
+    throw problem(std::string("cannot write to the standard output: ") + std::strerror(errno));
+  return result;
+} catch (interruption const& e) {
+  return complain(err, status::interrupted, e.what());
+} catch (std::bad_alloc const&) {
+  return complain(err, status::trouble, "there is not enough memory");
+} catch (std::exception const& e) {
+  return complain(err, status::trouble, one_line(without_library(e.what())).c_str());
+}
+
+}  // namespace judge
