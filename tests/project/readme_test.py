@@ -137,11 +137,14 @@ def has_words(file, command, words):
 
 def check_command(command):
     words = command.split()
+    words[0] = words[0].removeprefix("build/examples/")
     if re.match(r"([A-Z_]+=\S+ )?sh \S+", command):
         pass  # that the file exists is checked wherever a page names it
     elif command.startswith("pip install ./"):
         if not file_of(words[-1] + "/pyproject.toml"):
             fail(f"nothing for pip is in {words[-1]}")
+    elif words[0] == "python3":
+        pass  # peers.judge.name runs it
     elif words[0] == "g++":
         succeeds(command, ["sh", "-c", command.replace("g++", cxx)])
     elif words[0] == "nvcc":

@@ -45,8 +45,11 @@ for to in ("float8_e4m3fn", "float8_e5m2", "float8_e4m3", "float8_e3m4", "float8
     with numpy.errstate(all="ignore"):
         expect("ml_dtypes", to, named(to, lambda x: x.astype(getattr(ml_dtypes, to))), "overflow::ml_dtypes (")
 
-# A page's commands and its answer.
+# The commands of both pages, and the answer.
 say("inputs", "--to", "float8_e4m3fn", "-o", "in.npy")
+line = re.search(r"^python3 -c '(.*)'$", (root / "README.md").read_text(), re.MULTILINE)
+exec(line[1])
+expect("the README's line", "float8_e4m3fn", say("name", "in.npy", "out.npy", "--to", "float8_e4m3fn"), preset)
 exec(re.search(r"```python\n(.*?)```", page, re.DOTALL)[1])
 answer = re.search(r"```text\n(.*?)```", page, re.DOTALL)[1]
 if is_new and say("name", "in.npy", "out.npy", "--to", "float8_e4m3fn") != answer:
