@@ -116,10 +116,11 @@ words stochastic_inputs_for(number_type const& from, number_type const& to, std:
         if (x.significand != 0) add(x, is_negative);
       }
     }
-  // A value between 2^-15 of the gap and none: who truncates random bits loses it.
+  // A part below 2^-8 in many draws: who truncates random bits loses it.
   exact const at = on_grid(to, unit);
   if (from.format.significand_bits >= to.format.significand_bits + 12)
-    add({kind::finite, false, (at.significand << 12) + 9, at.exponent - 12}, false);
+    for (int run = 0; run < 8; ++run)
+      add({kind::finite, false, (at.significand << 12) + 15, at.exponent - 12}, false);
   // Exact values in most of the elements: a bias of 2^-16 moves some of them.
   std::size_t const others = all.size();
   while (all.size() < 2 * others) add(on_grid(to, unit + (all.size() / repeats) % 2), false);

@@ -4,8 +4,10 @@
 #include <cerrno>
 #include <cstring>
 #include <exception>
+#include <optional>
 #include <string_view>
 
+#include "chance.hpp"
 #include "inputs.hpp"
 #include "judgement.hpp"
 #include "model/files/problem.hpp"
@@ -55,6 +57,15 @@ status run(name_options const& o, std::FILE* out) {
                     o.in + "' " + std::to_string(in.size()) + " numbers");
   };
   check_size(results);
+  if (is_stochastic(from, in, results)) {
+    std::optional<column> again;
+    if (!o.again.empty()) check_size(again.emplace(read_numbers(o.again, to)));
+    chance_verdict const v = judge_chances(from, to, in, results, again ? &*again : nullptr);
+    print(out, v.text);
+    return v.is_named ? status::named : status::unknown;
+  }
+  if (!o.again.empty())
+    throw problem("'" + o.out + "' has one result for each number: no second call can differ");
   judgement const j = judge_results(from, to, in, results);
   std::string const head = grouped(j.count) + " numbers of " + o.from + " as " + o.to + ": ";
   if (j.is_exact()) {
