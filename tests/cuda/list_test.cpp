@@ -173,11 +173,13 @@ TEST(cuda_list, reports_on_all_or_on_each) {
     lowp::update_report got;
     ASSERT_EQ(update_list(grid, one.list(), 0, lowp::adamw{}, 4, mode_of(0), got), "");
     expect_same(got, whole);
+    EXPECT_LE(grid.launches, 3);  // one for each width of access, none for reports
 
     model each(tensors);
     std::vector<lowp::update_report> reports(tensors);
     ASSERT_EQ(update_list(grid, each.list(), 1, lowp::adamw{}, 4, mode_of(0), reports[0]), "");
     for (std::size_t i = 0; i < tensors; ++i) expect_same(reports[i], want[i]);
+    EXPECT_LE(grid.launches, 6);
   }
 }
 

@@ -84,7 +84,7 @@ FAULTS = [
     ("format/nonfinite_codes.hpp", "top | ((difference - ones) & (difference ^ 0xffffffff) & highest)", "top", "report/moments"),
     ("storage/scaled.hpp", "static_cast<int>(lanes::bits(layout_.next_inverse) >> 23) <= most", "true", "report/moments"),
     ("cuda/kernel.hpp", "k < count && !lanes::is_finite(moment.written(k))", "false", "report/moments"),
-    ("cuda/blocks.hpp", "scale_[begin + i] = static_cast<word>(next.code);", "", "report/moments"),
+    ("cuda/blocks.hpp", "scale_[begin + i][0] = static_cast<word>(next.code);", "", "report/moments"),
     ("simd/streaming.hpp", "reinterpret_cast<std::uintptr_t>(to) % 16 == 0", "true", "simd/streaming"),
     ("simd/streaming.hpp", "(reinterpret_cast<std::uintptr_t>(to) | bytes) % width == 0", "true", "simd/streaming"),
     ("lanes/exponential.hpp", "select(is_nan(x), x, detail::bounded_exp<detail::of_plus>(from_bits<F>(m)))", "detail::bounded_exp<detail::of_plus>(from_bits<F>(m))", "lanes/exponential"),

@@ -18,7 +18,8 @@ struct blocked_kernel_operand {
   static constexpr bool has_tiles = requires { requires Rule::has_tiles; };
   static constexpr std::uint64_t chunks_of_square = has_tiles ? Block * Block / chunk_size : 1;
   static constexpr int parts = 2;
-  static constexpr int bytes_read = Codes::bytes_read;
+  static constexpr int bytes_read = Codes::bytes_read, bytes_written = Codes::bytes_written;
+  static constexpr bool permits_runs = Codes::permits_runs && !Codes::is_written && !has_tiles;
 
   Codes codes;
   Rule rule;
@@ -36,7 +37,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   static constexpr bool has_own_codes =
       requires(Rule rule, scale_type scale) { rule.decode_code(std::uint32_t{}, scale); };
   using code_accessor = accessor<Codes, IsComputed, Hardware, Rows>;
-  static constexpr int threads = Block / chunk_size;
+  static constexpr int threads = Block / chunk_size, pairs = chunk_size / 2;
   using encoding = scaled_encoding<Codes, Rule, Hardware, code_accessor::encodes>;
 
  public:
@@ -48,18 +49,24 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, chunk_place first, int count) {
     codes_.template load<Width>(pass, thread, first, count);
-    if (Codes::is_read && count != 0) scale_[pass] = thread.template read<word>(scale_at(first));
+    if (!Codes::is_read || count == 0) return;
+    LOWP_UNROLL_ON_GPU
+    for (unsigned i = 0; i < pairs; ++i)
+      scale_[pass][i] = i * runs_of(Width) % pairs != 0
+                            ? scale_[pass][i - 1]
+                            : thread.template read<word>(scale_at(
+                                  first, i * chunk_size / pairs * warp_threads_of(thread)));
   }
   LOWP_FN void decode(auto const& thread, int pass, float (&x)[chunk_size]) const {
-    auto const scale = __builtin_bit_cast(scale_type, scale_[pass]);
+    auto const scale = [&](int k) { return __builtin_bit_cast(scale_type, scale_[pass][k / 2]); };
     if constexpr (has_own_codes) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
-        x[k] = operand_.rule.decode_code(codes_.code(pass, k), scale);
+        x[k] = operand_.rule.decode_code(codes_.code(pass, k), scale(k));
     } else {
       codes_.decode(thread, pass, x);
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) x[k] = operand_.rule.decode(x[k], scale);
+      for (int k = 0; k < chunk_size; ++k) x[k] = operand_.rule.decode(x[k], scale(k));
     }
   }
 
@@ -148,9 +155,9 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   }
 
  private:
-  LOWP_FN scale_type written_scale() const { return __builtin_bit_cast(scale_type, scale_[0]); }
-  LOWP_FN unsigned char* scale_at(chunk_place const& first) const {
-    return scales_ + (first.of_first_pass / Block + first.further / Block) * sizeof(word);
+  LOWP_FN scale_type written_scale() const { return __builtin_bit_cast(scale_type, scale_[0][0]); }
+  LOWP_FN unsigned char* scale_at(chunk_place const& first, unsigned more = 0) const {
+    return scales_ + (first.of_first_pass / Block + (first.further + more) / Block) * sizeof(word);
   }
   LOWP_FN bool is_tiled() const { return operand_.rule.columns != 0; }
 
@@ -185,7 +192,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
           return operand_.rule.scales(lanes::from_bits<float>(largest[i]), 0);
       }();
       if (stores) thread.write(scale_at(first_of(pass)), static_cast<word>(next.code));
-      if constexpr (Codes::is_read) scale_[begin + i] = static_cast<word>(next.code);
+      if constexpr (Codes::is_read) scale_[begin + i][0] = static_cast<word>(next.code);
       factor_[begin + i] = next.factor;
     }
     together.template spread<finders / 2, Rows>(factor_);
@@ -282,7 +289,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   code_accessor codes_;
   operand_type const& operand_;
   unsigned char* scales_;
-  word scale_[std::size_t{Rows}] = {};
+  word scale_[std::size_t{Rows}][pairs] = {};      // of each two elements: a chunk may lie in runs
   std::uint32_t largest_[std::size_t{Rows}] = {};  // of this thread's chunks
   float factor_[std::size_t{Rows}] = {};
   bool needs_rule_ = false;
