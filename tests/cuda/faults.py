@@ -42,6 +42,9 @@ FAULTS = [
     ("random.hpp", "return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;", "return k < 4 ? word_[k] >> 16 : word_[k - 4] & 0xffff;", "replay", "*rounding", False),
     ("random.hpp", "source.block(word, index, keys);", "source.block(word, index & 0xffffffff, keys);", "convert", "*offsets*", False),
     ("random.hpp", "keyed_product(key, place | (k + 4))", "keyed_product(key, place | k)", "convert", "*offsets*", False),
+    # Chunks in runs.
+    ("chunk.hpp", "i * Bytes / run * run * between", "i * Bytes / run * run", "convert", "*bfloat16", False),
+    ("kernel.hpp", "lane * apart", "lane * chunk_size", "convert", "*bfloat16", False),
     # Scales that threads share, and codes that are compared in pairs.
     ("thread.cuh", "max.NaN.f16x2", "max.f16x2", "storage", "*of_blocks", False),
     ("chunk.hpp", "high_bytes(bytes_.word, i)", "high_bytes(bytes_.word, 0)", "storage", "*of_blocks", False),
