@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles lowp_torch's libraries when pip installs it: the common kinds, or those that the patterns
-of LOWP_TORCH_KINDS match. PyTorch is not needed for that."""
+"""Compiles lowp_torch's libraries when pip installs it: the engine, and fused steps of the common kinds or
+of those that the patterns of LOWP_TORCH_KINDS match. PyTorch is not needed for that."""
 
 import fnmatch
 import os
@@ -17,7 +17,7 @@ sys.path.insert(0, os.path.join(here, "lowp_torch"))
 import build  # noqa: E402
 
 KINDS = {"_".join(kind): kind for kind in [*build.KINDS, *build.FUNCTIONAL]}
-HOST, = build.HOST
+ALWAYS = {name: (name,) for name, in (build.HOST, build.ENGINE)}
 common = " ".join("_".join(kind) for kind in build.COMMON)
 patterns = (os.environ.get("LOWP_TORCH_KINDS") or common).split()
 unknown = [pattern for pattern in patterns if not fnmatch.filter(KINDS, pattern)]
@@ -33,13 +33,13 @@ class BuildKinds(build_ext):
 
     def build_extension(self, ext):
         name = ext.name.rpartition(".")[2]
-        kind = KINDS.get(name, build.HOST)
+        kind = KINDS.get(name) or ALWAYS[name]
         print("compiling", name, flush=True)
         build.build(kind, os.path.abspath(self.get_ext_fullpath(ext.name)))
 
 
 class BuildHeaders(build_py):
-    """Installs lowp's headers too: a kind that is not compiled now, or for a GPU, is when it is used."""
+    """Installs lowp's headers too: a library that is not compiled now, or for a GPU, is when it is used."""
 
     def run(self):
         super().run()
@@ -48,6 +48,6 @@ class BuildHeaders(build_py):
 
 
 with tempfile.TemporaryDirectory() as scratch:  # the folder of the sources stays as it is
-    setup(ext_modules=[Extension(f"lowp_torch.kernels.{name}", ["lowp_torch/step.cpp"]) for name in [HOST, *chosen]],
+    setup(ext_modules=[Extension(f"lowp_torch.kernels.{name}", ["lowp_torch/step.cpp"]) for name in [*ALWAYS, *chosen]],
           cmdclass={"build_ext": BuildKinds, "build_py": BuildHeaders},
           options={"build": {"build_base": scratch}, "egg_info": {"egg_base": scratch}})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles step.cpp: a library for each kind of parameters. optimizer.py compiles a kind when a step
-first needs it, setup.py all of them. It needs no PyTorch."""
+"""Compiles the libraries: engine.cpp for every kind of parameters, and step.cpp for a kind whose steps
+are fused. optimizer.py compiles what a step first needs, unless setup.py has. It needs no PyTorch."""
 
 import functools
 import hashlib
@@ -39,10 +39,10 @@ KINDS = [(optimizer, element, storage, moment, rounding)
          if rounding == "nearest" or not is_exact(element, moment)]
 
 
-# The library of host.cpp.
-HOST = ("host",)
+# The libraries of host.cpp and of engine.cpp.
+HOST, ENGINE = ("host",), ("engine",)
 
-# Those that pip compiles. Another one is compiled when a step first needs it.
+# Those whose steps are fused. The engine steps the others, with the same bits.
 COMMON = [tuple(kind.split("_", 4)) for kind in (
     "adamw_float32_plain_float32_nearest adamw_float32_plain_bfloat16_stochastic "
     "adamw_float32_plain_bfloat16_stochastic_fast adamw_bfloat16_plain_float32_nearest "
@@ -63,7 +63,7 @@ FUNCTIONAL = [("rows", element) for element in STORAGES["plain"]] + [("elements"
 
 
 def build(kind, target, capability=None):
-    """Compiles the library of a kind or HOST, by nvcc if a GPU's compute capability is given, as "90".
+    """Compiles a library, by nvcc if a GPU's compute capability is given, as "90".
     It appears whole or not at all, so that several processes may do this at once."""
     if capability:
         toolkit = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "nvcc")
@@ -81,7 +81,7 @@ def build(kind, target, capability=None):
                    str(_source_of(kind)), "-o", made]
         # ("rows", element) begins as (optimizer, element, ...) does.
         command += [f"-DLOWP_TORCH_{name}={_in_cpp.get(value, value)}"
-                    for name, value in zip(_settings, kind) if kind != HOST]
+                    for name, value in zip(_settings, kind) if kind not in (HOST, ENGINE)]
         try:
             subprocess.run(command, check=True, capture_output=True, text=True)
         except FileNotFoundError:
@@ -93,7 +93,7 @@ def build(kind, target, capability=None):
 
 
 def _source_of(kind):
-    return _here / (f"{kind[0]}.cpp" if kind in [HOST, *FUNCTIONAL] else "step.cpp")
+    return _here / (f"{kind[0]}.cpp" if kind in [HOST, ENGINE, *FUNCTIONAL] else "step.cpp")
 
 
 @functools.cache
@@ -101,7 +101,7 @@ def _cache(source):
     """The folder of this version's libraries."""
     compilers = [os.environ.get(name, "") for name in ("CXX", "CUDACXX", "NVCC_APPEND_FLAGS")]
     version = hashlib.sha256(repr(compilers).encode())
-    headers = [] if source.name == "host.cpp" else [*sorted(_include.rglob("*.*h*")), _here / "memory.hpp"]
+    headers = [] if source.name == "host.cpp" else [*sorted(_include.rglob("*.*h*")), *sorted(_here.glob("*.hpp"))]
     for path in [*headers, source, pathlib.Path(__file__)]:
         version.update(path.read_bytes())
     root = os.environ.get("TORCH_EXTENSIONS_DIR") or os.path.expanduser("~/.cache/torch_extensions")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """AdamW, Lion and steps along a given direction for PyTorch, in narrow types, with stochastic rounding.
-The first step of a setting compiles its library, unless pip has installed it."""
+The first step compiles its library, unless pip has installed it."""
 
 import collections
 import copy
@@ -11,6 +11,7 @@ import glob
 import itertools
 import math
 import os
+import types
 import warnings
 import weakref
 
@@ -92,16 +93,34 @@ class _Settings(ctypes.Structure):
         ("restarted", ctypes.c_uint64), ("error", ctypes.c_char * 1000)]
 
 
+def _installed(kind):
+    """Returns the path of a library that pip has compiled, in a list, or an empty one."""
+    return glob.glob(os.path.join(_here, "kernels", "_".join(kind) + ".*so"))
+
+
 def _path(kind, capability=None):
     """Returns the path of a library. It is compiled now if pip has not done it."""
-    installed = os.path.join(_here, "kernels", "_".join(kind) + ".*so")
-    paths = [] if capability else glob.glob(installed)
+    paths = [] if capability else _installed(kind)
     return paths[0] if paths else build.built(kind, capability)
+
+
+def _engine(optimizer, element, storage, moment, rounding, gradient=None):
+    """Returns the engine's functions for a kind, with the names of a library's."""
+    engine = ctypes.CDLL(_path(build.ENGINE))
+    engine.lowp_torch_kind.restype = ctypes.c_void_p
+    engine.lowp_torch_step_any.restype, engine.lowp_torch_resync_any.restype = ctypes.c_bool, None
+    names = (optimizer, element, storage, moment, rounding, gradient or element)
+    kind = ctypes.c_void_p(engine.lowp_torch_kind(*map(str.encode, names)))
+    return types.SimpleNamespace(lowp_torch_step=functools.partial(engine.lowp_torch_step_any, kind),
+                                 lowp_torch_resync=functools.partial(engine.lowp_torch_resync_any, kind))
 
 
 @functools.cache
 def _library(*kind, capability=None):
     """Returns the library of a kind, of the processor or of a GPU with this compute capability."""
+    is_fused = capability or _installed(kind) or (kind in build.COMMON and not _installed(build.ENGINE))
+    if not is_fused:
+        return _engine(*kind)
     library = ctypes.CDLL(_path(kind, capability))
     library.lowp_torch_step.restype = ctypes.c_bool
     if capability:

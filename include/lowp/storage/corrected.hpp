@@ -36,7 +36,7 @@ struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
       U const sign = (codes[1] & (most + 1)) << (32 - error_bits);
       auto const is_negative = equal(sign, broadcast<U>(binary32_sign));
       U const size = select(is_negative, broadcast<U>(2 * most + 2) - codes[1], codes[1]);
-      F const place = div(to_real(size), broadcast<F>(static_cast<float>(most)));
+      F const place = quotient(to_real(size));
       // Half an ulp is two factors, because the least one is no float.
       F const error =
           mul(mul(place, power<F>(broadcast<U>(ulp_exponent))), power<F>(field(codes[0])));
@@ -51,10 +51,14 @@ struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
       U const is_up = broadcast<U>(2 * 127) - field(value.code);
       F const place =
           mul(mul(error, power<F>(is_up + 1)), power<F>(broadcast<U>(253 - ulp_exponent)));
-      auto const is_negative = equal(lanes::bits(error) >> 31, broadcast<U>(1));
+      auto const is_negative = greater(broadcast<U>(0), lanes::bits(error));
       F const size = mul(smaller_or_nan(absolute(place), broadcast<F>(1)),
                          broadcast<F>(static_cast<float>(most)));
-      U const code = integer_code<F>(size, is_negative, broadcast<U>(1), random, rounding);
+      U code;
+      if constexpr (std::same_as<R, nearest_even>)  // as integer_code does
+        code = to_word(add(select(is_nan(size), broadcast<F>(0), size), broadcast<F>(0.5f)));
+      else
+        code = integer_code<F>(size, is_negative, broadcast<U>(1), random, rounding);
       codes[0] = value.code;
       codes[1] = select(is_negative, broadcast<U>(0) - code, code) & (2 * most + 1);
       return value.overflowed;
@@ -63,6 +67,14 @@ struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
    private:
     static constexpr std::uint32_t ulp_exponent = 127 - narrow_format.significand_bits - 1;
 
+    /// Returns size / most, rounded once, for integers up to most + 1: tests compare them all.
+    template <class F>
+    LOWP_FN static F quotient(F const& size) {
+      constexpr auto high = static_cast<float>(1. / most);
+      constexpr auto low = static_cast<float>(1. / most - static_cast<double>(high));
+      return lanes::fma(size, lanes::broadcast<F>(high),
+                        lanes::mul(size, lanes::broadcast<F>(low)));
+    }
     /// Returns the exponent field of a value as a float has it. Subnormals have that of the
     /// smallest normal number.
     LOWP_FN static U field(U const& code) {

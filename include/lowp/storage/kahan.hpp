@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lowp/format/encode_in_range.hpp>
 #include <lowp/storage/layout.hpp>
 
 #include <span>
@@ -34,8 +35,15 @@ struct kahan_layout : layout_of_parts<P, C> {
       codes[0] = value.code;
       // Exact: w has 24 bits, and the result is less than half a gap of P, in ulps of w.
       F const lost = lanes::sub(w, value_.template decode<F>(value.code));
-      F const rest = lanes::select(lanes::is_finite(lost), lost, lanes::broadcast<F>(0));
-      codes[1] = compensation_.encode(rest, random, rounding).code;
+      constexpr format narrow_format = C::descriptor;
+      U const bits = lanes::bits(lost);
+      if (narrow_format.is_truncated_binary32() &&
+          all_ordinary<narrow_format>(lanes::magnitude(lost), bits)) [[likely]] {
+        codes[1] = encode_in_range<narrow_format>(bits, random, rounding);
+      } else {
+        F const rest = lanes::select(lanes::is_finite(lost), lost, lanes::broadcast<F>(0));
+        codes[1] = compensation_.encode(rest, random, rounding).code;
+      }
       return value.overflowed;
     }
 

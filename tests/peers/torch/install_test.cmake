@@ -33,7 +33,10 @@ assert lowp_torch.__file__.startswith(os.environ['PYTHONPATH'])
 assert (stepped() < 0.92).all()
 assert lowp_torch.functional.cast(torch.tensor(1 + 2**-9), torch.bfloat16) == 1
 assert not os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'])
-assert (stepped(rounding='nearest') < 0.92).all()  # compiled now, from the installed headers
+for rounding in ('nearest', 'stochastic'):  # the engine steps what is not fused
+    assert (stepped(rounding=rounding, storage='kahan') < 0.92).all()
+assert not os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'])
+lowp_torch.build.built(('direction', 'bfloat16', 'plain', 'none', 'nearest'))  # by the installed headers
 assert os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'])
 assert os.path.exists(os.path.join(os.path.dirname(lowp_torch.__file__), 'memory.hpp'))
 ")

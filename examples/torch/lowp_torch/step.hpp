@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: Apache-2.0
+// A step of many tensors, over the memory of PyTorch's. It needs no header of PyTorch. A kind of
+// parameters is a class: step.cpp has fused kernels of one kind, engine.cpp composes any.
+//
+//     layout                            the widths of its arrays
+//     remembers()                       true if its storage keeps more than p shows
+//     check(settings)                   throws what a step would throw
+//     take(tensor, first, n, settings, report)    steps elements; `report` may be null
+//     resync(tensor, first, n)          makes the storage stand for p
+#pragma once
+
+#include <lowp/update.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <exception>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace {
+
+/// Elements that share a fingerprint. Codes that share a scale lie in one block.
+constexpr std::size_t block = 256;
+
+// These structs stand in optimizer.py too.
+struct report {
+  std::uint64_t count, stalled, overflowed, nonfinite;
+  double applied, requested;
+};
+struct tensor {
+  void* p;
+  void const* g;
+  void *m, *v;
+  void *m_scales, *v_scales;  ///< of codes
+  void* extra;                ///< compensation, master weights or error bits
+  std::uint64_t* written;     ///< a fingerprint for each block of p after the last step
+  std::uint64_t n;
+  char const* name;
+  std::uint64_t restarted;  ///< out: blocks of p that were written from outside
+  std::uint32_t number;     ///< keys the random bits
+  std::int32_t checks;      ///< false if p is to be trusted
+  report outcome;           ///< out, if reports are asked for
+};
+struct settings {
+  double lr, beta1, beta2, eps, weight_decay;
+  std::uint64_t seed, step;
+  void *stream, *scratch;  ///< of a GPU; `scratch` has room for a report of each tensor's number
+  std::int32_t reports;
+  std::int32_t checked;     ///< true if no tensor shares memory, and all are aligned
+  std::uint64_t restarted;  ///< out: the sum of those of all tensors
+  char error[1000];         ///< out
+};
+
+inline report outcome_of(lowp::update_report const& r) {
+  return {r.count, r.stalled, r.overflowed, r.nonfinite, r.applied.value(), r.requested.value()};
+}
+
+/// Returns the rounding of a step, from element `first` of a tensor.
+template <class R>
+R rounding_of([[maybe_unused]] settings const& s, [[maybe_unused]] tensor const& t,
+              [[maybe_unused]] std::size_t first) {
+  if constexpr (R::is_stochastic)
+    return {s.seed, lowp::stream_of(t.number, s.step), first};
+  else
+    return {};
+}
+
+// Storages of elements first to first + n of an array, and of what lies beside it.
+template <class T>
+std::span<T> part(void* data, std::size_t first, std::size_t n) {
+  return {static_cast<T*>(data) + first, n};
+}
+template <class T>
+struct plain {
+  using element = T;
+  using beside = void;
+  static auto of(void* data, void*, std::size_t first, std::size_t n) {
+    return part<T>(data, first, n);
+  }
+};
+template <class T>
+struct kahan {
+  using element = T;
+  using beside = lowp::bfloat16;
+  static auto of(void* data, void* extra, std::size_t first, std::size_t n) {
+    return lowp::kahan{part<T>(data, first, n), part<beside>(extra, first, n)};
+  }
+};
+template <class T>
+struct master {
+  using element = T;
+  using beside = float;
+  static auto of(void* data, void* extra, std::size_t first, std::size_t n) {
+    return lowp::master{part<beside>(extra, first, n), part<T>(data, first, n)};
+  }
+};
+template <class T, class E>
+struct corrected {
+  using element = T;
+  using beside = E;
+  static auto of(void* data, void* extra, std::size_t first, std::size_t n) {
+    return lowp::corrected_master{part<T>(data, first, n), part<E>(extra, first, n)};
+  }
+};
+template <class T>
+using corrected8 = corrected<T, std::int8_t>;
+template <class T>
+using corrected16 = corrected<T, std::int16_t>;
+
+/// Blocks of codes; `first` is a multiple of the block.
+template <class M>
+struct in_blocks {
+  static constexpr std::size_t shared = M::elements_per_scale;
+  static_assert(block % shared == 0);
+  using element = std::remove_reference_t<decltype(*M().codes.data())>;
+  using beside = std::remove_reference_t<decltype(*std::get<1>(M().parts()).data())>;
+  static M of(void* data, void* scales, std::size_t first, std::size_t n) {
+    return {part<element>(data, first, n), part<beside>(scales, first / shared, M::blocks(n))};
+  }
+};
+
+// Moments, signed or not: numbers, or codes that share scales.
+namespace moments {
+template <bool>
+using none = plain<float>;  // not there
+template <bool>
+using float32 = plain<float>;
+template <bool>
+using bfloat16 = plain<lowp::bfloat16>;
+template <bool IsSigned>
+using uint8 = in_blocks<lowp::dynamic_blocks<IsSigned>>;
+template <bool IsSigned>
+using companded = in_blocks<lowp::companded_blocks<IsSigned>>;
+}  // namespace moments
+
+/// The bytes of an array's elements, and of what lies beside so many of them.
+struct widths {
+  std::size_t element = 0, beside = 0, shared = 1;
+};
+template <class Storage>
+constexpr widths widths_of() {
+  if constexpr (std::is_void_v<typename Storage::beside>)
+    return {sizeof(typename Storage::element)};
+  else if constexpr (requires { Storage::shared; })
+    return {sizeof(typename Storage::element), sizeof(typename Storage::beside), Storage::shared};
+  else
+    return {sizeof(typename Storage::element), sizeof(typename Storage::beside)};
+}
+struct layout {
+  widths p, g, m, v;
+};
+
+#ifndef __CUDACC__
+
+/// Elements that a thread takes at once.
+constexpr std::size_t shard = 64 * block;
+
+constexpr auto keys = [] {
+  std::array<std::array<std::int16_t, block>, 2> all{};
+  std::uint64_t random = 1;
+  for (auto& each : all)
+    for (std::int16_t& key : each) {
+      random = random * 6364136223846793005 + 1442695040888963407;
+      key = static_cast<std::int16_t>(random >> 48 | 1);
+    }
+  return all;
+}();
+
+/// Returns two sums of products of codes of 16 bits and odd keys, modulo 2^32. They differ if one
+/// code does; other changes are missed once in 2^32. A compiler makes it a dot product of packs.
+inline std::uint64_t fingerprint_of(lowp::bfloat16 const* p, std::size_t n) {
+  lowp::bfloat16 rest[block] = {};
+  if (n < block) p = std::copy_n(p, n, rest) - n;
+  std::uint32_t low = 0, high = 0;
+  for (std::size_t i = 0; i < block; ++i) {
+    auto const bits = static_cast<std::int16_t>(p[i].bits());
+    low += static_cast<std::uint32_t>(bits * keys[0][i]);
+    high += static_cast<std::uint32_t>(bits * keys[1][i]);
+  }
+  return std::uint64_t{high} << 32 | low;
+}
+
+/// Records the fingerprints of a shard's blocks. If `checks`, a block with another fingerprint than
+/// the last step's was written from outside, and its storage starts anew.
+void sync_shard(auto const& kind, tensor& t, std::size_t first, std::size_t n, bool checks) {
+  std::uint64_t restarted = 0;
+  for (std::size_t i = first; i < first + n; i += block) {
+    std::size_t const size = std::min(block, first + n - i);
+    std::uint64_t const now = fingerprint_of(static_cast<lowp::bfloat16 const*>(t.p) + i, size);
+    std::uint64_t& written = t.written[i / block];
+    if (checks && written != now) {
+      kind.resync(t, i, size);
+      ++restarted;
+    }
+    written = now;
+  }
+  if (restarted != 0) {
+#pragma omp atomic
+    t.restarted += restarted;
+  }
+}
+
+/// Refuses memory that two tensors share, or that is not aligned.
+inline void check_memory(layout const& widths, std::span<tensor const> tensors) {
+  struct range {
+    std::uintptr_t begin, end;
+    bool is_written;
+    char const* name;
+  };
+  std::vector<range> ranges;
+  for (tensor const& t : tensors) {
+    auto const add = [&](void const* data, bool is_written, std::size_t count, std::size_t width) {
+      auto const begin = reinterpret_cast<std::uintptr_t>(data);
+      if (width != 0 && begin % width != 0)
+        throw std::invalid_argument(std::string(t.name) + ": its elements are not aligned");
+      if (begin != 0 && count * width != 0)
+        ranges.push_back({begin, begin + count * width, is_written, t.name});
+    };
+    auto const add_both = [&](void const* data, void const* beside, auto const& each) {
+      add(data, true, t.n, each.element);
+      add(beside, true, (t.n + each.shared - 1) / each.shared, each.beside);
+    };
+    add_both(t.p, t.extra, widths.p);
+    add(t.g, false, t.n, widths.g.element);
+    add_both(t.m, t.m_scales, widths.m);
+    add_both(t.v, t.v_scales, widths.v);
+  }
+  std::sort(ranges.begin(), ranges.end(),
+            [](range const& a, range const& b) { return a.begin < b.begin; });
+  range any{}, written{};  // those that end last
+  for (range const& each : ranges) {
+    range const& before = each.is_written ? any : written;
+    if (each.begin < before.end)
+      throw std::invalid_argument(std::string(before.name) + " and " + each.name +
+                                  ": their tensors or states share memory");
+    if (each.end > any.end) any = each;
+    if (each.is_written && each.end > written.end) written = each;
+  }
+}
+
+/// Calls function(tensor, first element, elements) for all shards, on all threads.
+void for_each_shard(std::span<tensor> tensors, auto const& function) {
+  std::vector<std::pair<tensor*, std::size_t>> shards;
+  for (tensor& t : tensors)
+    for (std::size_t first = 0; first < t.n; first += shard) shards.emplace_back(&t, first);
+#pragma omp parallel for schedule(static) if (shards.size() > 1)
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    auto const [t, first] = shards[i];
+    function(*t, first, std::min<std::size_t>(shard, t->n - first));
+  }
+}
+
+void step_all(auto const& kind, std::span<tensor> tensors, settings& s) {
+  kind.check(s);
+  if (s.checked == 0) check_memory(kind.layout, tensors);
+  for (tensor& t : tensors) t.restarted = 0;
+  std::vector<lowp::update_report> reports(s.reports != 0 ? tensors.size() : 0);
+  for_each_shard(tensors, [&](tensor& t, std::size_t first, std::size_t n) {
+    if (kind.remembers()) sync_shard(kind, t, first, n, true);
+    if (s.reports == 0) {
+      kind.take(t, first, n, s, nullptr);
+    } else {
+      lowp::update_report mine;
+      kind.take(t, first, n, s, &mine);
+#pragma omp critical
+      reports[static_cast<std::size_t>(&t - tensors.data())] += mine;  // exact in any order
+    }
+    if (kind.remembers()) sync_shard(kind, t, first, n, false);
+  });
+  for (std::size_t i = 0; i < reports.size(); ++i) tensors[i].outcome = outcome_of(reports[i]);
+  s.restarted = 0;
+  for (tensor const& t : tensors) s.restarted += t.restarted;
+}
+
+void resync_all(auto const& kind, std::span<tensor> tensors) {
+  if (kind.remembers())
+    for_each_shard(tensors, [&](tensor& t, std::size_t first, std::size_t n) {
+      sync_shard(kind, t, first, n, t.checks != 0);
+    });
+}
+
+#endif
+
+/// Returns false and an error text if `step` refuses the call.
+bool is_done(settings& s, auto const& step) {
+  try {
+    step();
+    return true;
+  } catch (std::exception const& error) {
+    std::strncpy(s.error, error.what(), sizeof(s.error) - 1);
+    return false;
+  }
+}
+
+}  // namespace
