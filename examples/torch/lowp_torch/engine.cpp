@@ -161,6 +161,7 @@ struct replace {
     return update;
   }
 };
+constexpr floats zeros = {};
 bool is_finite(float x) { return lowp::lanes::is_finite(x); }
 
 /// The kind of a call, chosen at run time.
@@ -230,31 +231,32 @@ struct composed_kind {
   /// Adds a block to a report. Its arrays are read again, as they were stored.
   void add_to(lowp::update_report& report, tensor const& t, std::size_t first, std::size_t n,
               block_of_floats const& b, float* old) const {
-    alignas(64) floats now, stored = {};
+    alignas(64) floats now, stored, moment;
+    float const* of_moments = zeros;
     auto const read = [&](codec const* of, array from, float const* its, float* to) {
       if (of->decode != nullptr)
         of->decode(to, from, first, n);
       else if (its != nullptr)
         std::copy_n(its, n, to);
+      return lowp::simd::has_nonfinite_code(to, its != nullptr ? n : 0);
     };
     lowp::update_report clamped;
-    if (codec const* const narrow = copy != nullptr ? copy : p; narrow->decode != nullptr) {
-      read(plain_codec, {t.p, nullptr}, nullptr, now);
+    if (plain_codec->decode != nullptr && read(plain_codec, {t.p, nullptr}, b.p, now))
       for (std::size_t i = 0; i < n; ++i)
         clamped.overflowed += is_finite(b.p[i]) && !is_finite(now[i]);
-    }
     read(p, parameter_of(t), b.p, now);
-    floats moment;
     for (auto const& [of, from, its] :
          {std::tuple(m, array{t.m, t.m_scales}, b.m), std::tuple(v, array{t.v, t.v_scales}, b.v)}) {
-      if (its == nullptr) continue;
-      read(of, from, its, moment);
-      for (std::size_t i = 0; i < n; ++i) stored[i] = is_finite(moment[i]) ? stored[i] : moment[i];
+      if (!read(of, from, its, moment)) continue;
+      if (of_moments == zeros) std::fill_n(stored, n, 0.0f);
+      of_moments = stored;
+      for (std::size_t i = 0; i < n; ++i)
+        if (!is_finite(moment[i])) stored[i] = moment[i];
     }
     using in = operand<float, access::read>;
     executor()(lowp::simd::element_call(detail::make<replace>{}, n, &report,
                                         operand<float, access::read_write>(old), in(now),
-                                        in(b.update), in(stored)));
+                                        in(b.update), in(of_moments)));
     report += clamped;
   }
 
