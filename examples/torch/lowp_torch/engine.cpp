@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps of every kind for optimizer.py, in one library. A step goes block by block through the first
-// cache: arrays become float, the optimizer steps floats, floats become arrays. Each of these is a
-// function of a table, so their number is a sum, not a product. The bits are those of step.cpp.
+// Steps of every kind for optimizer.py, in one library. A step goes block by block through the
+// first cache: arrays become float, the optimizer steps floats, floats become arrays. Each of these
+// is a function of a table, so their number is a sum, not a product. The bits are those of
+// step.cpp.
 #include "step.hpp"
 
 #include <lowp/cast.hpp>

@@ -140,7 +140,7 @@ template <bool IsSigned>
 using companded = in_blocks<lowp::companded_blocks<IsSigned>>;
 }  // namespace moments
 
-/// The bytes of an array's elements, and of what lies beside so many of them.
+/// The bytes of an array's elements, and of what lies beside `shared` of them.
 struct widths {
   std::size_t element = 0, beside = 0, shared = 1;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The engine of examples/torch beside fused kernels of the same kind: all bits of parameters, states,
-// fingerprints and reports, for every kind. The fused ones have the portable backend alone.
+// The engine of examples/torch beside fused kernels of the same kind: all bits of parameters,
+// states, fingerprints and reports, for every kind. The fused ones have the portable backend alone.
 // ENGINE_OPTIMIZER is adamw, lion or direction, and ENGINE_ROUNDING the mode of this unit.
 #include "fused.hpp"
 
