@@ -33,28 +33,43 @@ using kind =
 
 #ifdef __CUDACC__
 
-/// Takes a step of all tensors on the stream, by one kernel for many. It counts reports in
-/// `s.scratch` if asked, and then waits; else it waits for nothing. There is at least one tensor.
+/// Takes a step of all tensors on the stream, by one kernel for many, and one for each run of a shard.
+/// It counts reports in `s.scratch` if asked, and then waits; else it waits for nothing. There is at
+/// least one tensor.
 void step_on_gpu(std::span<tensor> tensors, settings const& s) {
   static_assert(!kind::has_extra, "fingerprints need memory of the processor");
-  // The place in the list keys the random bits. Between numbers stand tensors without elements.
-  std::uint32_t const first = tensors.front().number;
   using listed = decltype(kind::part_of(tensor(), 0, 0));
+  std::uint32_t const first = tensors.front().number;
   std::vector<listed> list(tensors.back().number - first + 1, listed{});
-  for (tensor const& t : tensors) list[t.number - first] = kind::part_of(t, 0, t.n, t.name);
-  auto const random = rounding_of<lowp::LOWP_TORCH_ROUNDING>(s, tensors.front(), 0);
+  std::vector<lowp::update_report> reports(s.reports != 0 ? list.size() : 0);
+  std::span const theirs(static_cast<lowp::update_report*>(s.scratch), reports.size());
   auto const stream = static_cast<cudaStream_t>(s.stream);
-  if (s.reports == 0)
-    return lowp::cuda::update(stream, list, LOWP_TORCH_OPTIMIZER::rates(s), s.step, random);
-
-  std::vector<lowp::update_report> reports(list.size());
-  std::span const theirs(static_cast<lowp::update_report*>(s.scratch), list.size());
   auto const check = [](cudaError_t error) {
     if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
   };
-  check(cudaMemcpyAsync(theirs.data(), reports.data(), theirs.size_bytes(), cudaMemcpyHostToDevice,
-                        stream));
-  lowp::cuda::update(stream, list, LOWP_TORCH_OPTIMIZER::rates(s), s.step, random, theirs);
+  auto const rates = LOWP_TORCH_OPTIMIZER::rates(s);
+  auto const step = [&](std::vector<listed> const& some, tensor const& t) {
+    auto const random = rounding_of<lowp::LOWP_TORCH_ROUNDING>(s, t, 0);
+    if (s.reports == 0) return lowp::cuda::update(stream, some, rates, s.step, random);
+    lowp::cuda::update(stream, some, rates, s.step, random,
+                       theirs.subspan(t.number - first, some.size()));
+  };
+  if (s.reports != 0)
+    check(cudaMemcpyAsync(theirs.data(), reports.data(), theirs.size_bytes(),
+                          cudaMemcpyHostToDevice, stream));
+  // The place in the list keys the random bits. Between numbers stand tensors without elements.
+  auto const is_whole = [](tensor const& t) { return t.is_run() && t.first == 0; };
+  for (tensor const& t : tensors)
+    if (is_whole(t)) list[t.number - first] = kind::part_of(t, 0, t.n, t.name);
+  tensor origin{};
+  origin.number = first;
+  step(list, origin);
+  for (tensor const& t : tensors)
+    if (!is_whole(t))
+      for_each_run(kind::layout, t, 0, t.n, [&](tensor const& run, std::size_t, std::size_t n) {
+        step({kind::part_of(run, 0, n, run.name)}, run);
+      });
+  if (s.reports == 0) return;
   check(cudaMemcpyAsync(reports.data(), theirs.data(), theirs.size_bytes(), cudaMemcpyDeviceToHost,
                         stream));
   check(cudaStreamSynchronize(stream));

@@ -20,6 +20,7 @@
 #include <span>
 #include <stdexcept>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -47,6 +48,13 @@ struct tensor {
   std::uint32_t number;     ///< keys the random bits
   std::int32_t checks;      ///< false if p is to be trusted
   report outcome;           ///< out, if reports are asked for
+  // The places of p's elements in the whole tensor. Run i of `run` elements begins at firsts[i], or
+  // without these at first + i * stride. Blocks of codes begin anew with each run.
+  std::uint64_t first, run, stride;
+  std::uint64_t const* firsts;
+
+  /// Returns whether the elements are one run.
+  bool is_run() const { return run == 0 || run >= n; }
 };
 struct settings {
   double lr, beta1, beta2, eps, weight_decay;
@@ -62,12 +70,12 @@ inline report outcome_of(lowp::update_report const& r) {
   return {r.count, r.stalled, r.overflowed, r.nonfinite, r.applied.value(), r.requested.value()};
 }
 
-/// Returns the rounding of a step, from element `first` of a tensor.
+/// Returns the rounding of a step, from element `first` of a tensor that is one run.
 template <class R>
 R rounding_of([[maybe_unused]] settings const& s, [[maybe_unused]] tensor const& t,
               [[maybe_unused]] std::size_t first) {
   if constexpr (R::is_stochastic)
-    return {s.seed, lowp::stream_of(t.number, s.step), first};
+    return {s.seed, lowp::stream_of(t.number, s.step), t.first + first};
   else
     return {};
 }
@@ -157,6 +165,39 @@ struct layout {
   widths p, g, m, v;
 };
 
+/// Returns the elements from `first` to the end of their run, or to `end`, as a tensor of its own.
+inline tensor rest_of_run(layout const& widths, tensor const& t, std::size_t first,
+                          std::size_t end) {
+  tensor rest = t;
+  std::size_t const run = first / t.run, in_run = first % t.run;
+  auto const move = [](void*& data, std::size_t bytes) {
+    if (data != nullptr) data = static_cast<char*>(data) + bytes;
+  };
+  auto const move_both = [&](void*& data, void*& beside, auto const& each) {
+    move(data, first * each.element);
+    move(beside,
+         (run * ((t.run + each.shared - 1) / each.shared) + in_run / each.shared) * each.beside);
+  };
+  move_both(rest.p, rest.extra, widths.p);
+  if (rest.g != nullptr) rest.g = static_cast<char const*>(rest.g) + first * widths.g.element;
+  move_both(rest.m, rest.m_scales, widths.m);
+  move_both(rest.v, rest.v_scales, widths.v);
+  rest.first = (t.firsts != nullptr ? t.firsts[run] : t.first + run * t.stride) + in_run;
+  rest.n = rest.run = std::min<std::size_t>(t.run - in_run, end - first);
+  return rest;
+}
+
+/// Calls function(tensor, first, n) for elements of a tensor, by runs.
+void for_each_run(layout const& widths, tensor const& t, std::size_t first, std::size_t n,
+                  auto const& function) {
+  if (t.is_run()) return function(t, first, n);
+  for (std::size_t i = first; i < first + n;) {
+    tensor const rest = rest_of_run(widths, t, i, first + n);
+    function(rest, 0, rest.n);
+    i += rest.n;
+  }
+}
+
 #ifndef __CUDACC__
 
 /// Elements that a thread takes at once.
@@ -225,7 +266,9 @@ inline void check_memory(layout const& widths, std::span<tensor const> tensors) 
     };
     auto const add_both = [&](void const* data, void const* beside, auto const& each) {
       add(data, true, t.n, each.element);
-      add(beside, true, (t.n + each.shared - 1) / each.shared, each.beside);
+      std::size_t const run = t.is_run() ? t.n : t.run;
+      std::size_t const blocks = (run + each.shared - 1) / each.shared;
+      add(beside, true, run == 0 ? 0 : t.n / run * blocks, each.beside);
     };
     add_both(t.p, t.extra, widths.p);
     add(t.g, false, t.n, widths.g.element);
@@ -245,16 +288,32 @@ inline void check_memory(layout const& widths, std::span<tensor const> tensors) 
   }
 }
 
-/// Calls function(tensor, first element, elements) for all shards, on all threads.
-void for_each_shard(std::span<tensor> tensors, auto const& function) {
-  std::vector<std::pair<tensor*, std::size_t>> shards;
-  for (tensor& t : tensors)
-    for (std::size_t first = 0; first < t.n; first += shard) shards.emplace_back(&t, first);
+/// Calls function(tensor, first element, elements) for all shards, on all threads. With `by_runs`, none
+/// cuts a block of a run.
+void for_each_shard(std::span<tensor> tensors, bool by_runs, auto const& function) {
+  std::vector<std::tuple<tensor*, std::size_t, std::size_t>> shards;
+  for (tensor& t : tensors) {
+    std::size_t const run = t.is_run() || !by_runs ? t.n : t.run;
+    std::size_t const size = run < shard && run != 0 ? shard / run * run : shard;
+    for (std::size_t first = 0; first < t.n;) {
+      std::size_t const end = run < shard ? t.n : (first / run + 1) * run;
+      shards.emplace_back(&t, first, std::min(size, end - first));
+      first += std::get<2>(shards.back());
+    }
+  }
 #pragma omp parallel for schedule(static) if (shards.size() > 1)
   for (std::size_t i = 0; i < shards.size(); ++i) {
-    auto const [t, first] = shards[i];
-    function(*t, first, std::min<std::size_t>(shard, t->n - first));
+    auto const [t, first, n] = shards[i];
+    function(*t, first, n);
   }
+}
+
+/// Records the fingerprints of tensors for which checks(tensor) says if they are compared before.
+void sync_all(auto const& kind, std::span<tensor> tensors, auto const& checks) {
+  if (kind.remembers())
+    for_each_shard(tensors, false, [&](tensor& t, std::size_t first, std::size_t n) {
+      sync_shard(kind, t, first, n, checks(t));
+    });
 }
 
 void step_all(auto const& kind, std::span<tensor> tensors, settings& s) {
@@ -262,28 +321,32 @@ void step_all(auto const& kind, std::span<tensor> tensors, settings& s) {
   if (s.checked == 0) check_memory(kind.layout, tensors);
   for (tensor& t : tensors) t.restarted = 0;
   std::vector<lowp::update_report> reports(s.reports != 0 ? tensors.size() : 0);
-  for_each_shard(tensors, [&](tensor& t, std::size_t first, std::size_t n) {
-    if (kind.remembers()) sync_shard(kind, t, first, n, true);
-    if (s.reports == 0) {
-      kind.take(t, first, n, s, nullptr);
-    } else {
-      lowp::update_report mine;
-      kind.take(t, first, n, s, &mine);
+  // Runs that are no whole blocks share fingerprints: these have passes of their own.
+  bool const is_apart = std::ranges::any_of(
+      tensors, [](tensor const& t) { return !t.is_run() && t.run % block != 0; });
+  bool const syncs = kind.remembers() && !is_apart;
+  if (is_apart) sync_all(kind, tensors, [](auto&) { return true; });
+  for_each_shard(tensors, true, [&](tensor& t, std::size_t first, std::size_t n) {
+    if (syncs) sync_shard(kind, t, first, n, true);
+    lowp::update_report mine;
+    for_each_run(kind.layout, t, first, n,
+                 [&](tensor const& run, std::size_t at, std::size_t size) {
+                   kind.take(run, at, size, s, s.reports != 0 ? &mine : nullptr);
+                 });
+    if (s.reports != 0) {
 #pragma omp critical
       reports[static_cast<std::size_t>(&t - tensors.data())] += mine;  // exact in any order
     }
-    if (kind.remembers()) sync_shard(kind, t, first, n, false);
+    if (syncs) sync_shard(kind, t, first, n, false);
   });
+  if (is_apart) sync_all(kind, tensors, [](auto&) { return false; });
   for (std::size_t i = 0; i < reports.size(); ++i) tensors[i].outcome = outcome_of(reports[i]);
   s.restarted = 0;
   for (tensor const& t : tensors) s.restarted += t.restarted;
 }
 
 void resync_all(auto const& kind, std::span<tensor> tensors) {
-  if (kind.remembers())
-    for_each_shard(tensors, [&](tensor& t, std::size_t first, std::size_t n) {
-      sync_shard(kind, t, first, n, t.checks != 0);
-    });
+  sync_all(kind, tensors, [](tensor const& t) { return t.checks != 0; });
 }
 
 #endif
