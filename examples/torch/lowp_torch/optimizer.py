@@ -17,7 +17,7 @@ import weakref
 
 import torch
 
-from lowp_torch import build
+from lowp_torch import build, shards
 
 _here = os.path.dirname(os.path.realpath(__file__))
 _NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
@@ -83,7 +83,9 @@ class _Tensor(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p)
                 for name in ("p", "g", "m", "v", "m_scales", "v_scales", "extra", "written")] + [
         ("n", ctypes.c_uint64), ("name", ctypes.c_char_p), ("restarted", ctypes.c_uint64),
-        ("number", ctypes.c_uint32), ("checks", ctypes.c_int32), ("outcome", _Report)]
+        ("number", ctypes.c_uint32), ("checks", ctypes.c_int32), ("outcome", _Report),
+        ("first", ctypes.c_uint64), ("run", ctypes.c_uint64), ("stride", ctypes.c_uint64),
+        ("firsts", ctypes.c_void_p)]
 
 
 class _Settings(ctypes.Structure):
@@ -164,32 +166,31 @@ def _call_on_gpu(library, tensors, settings, device):
         _call(library, tensors, settings)
 
 
-def _fill(t, number, name, p, g, state, storage, slots, moment):
+def _fill(t, number, name, p, g, state, written, storage, slots, moment, place):
+    """Describes a parameter for the libraries. `p` and `g` are memory of this process."""
     t.p, t.n, t.name, t.number = p.data_ptr(), p.numel(), name.encode(), number
+    t.first, t.run, t.stride = place.first, place.run, place.stride
+    if place.firsts is not None:
+        t.firsts = place.firsts.data_ptr()
     for field, slot in zip(("m", "v"), slots):
-        setattr(t, field, state[slot].data_ptr())
+        setattr(t, field, shards.local(state[slot]).data_ptr())
         if moment.scales:
-            setattr(t, f"{field}_scales", state[f"{slot}_{moment.scales}"].data_ptr())
+            setattr(t, f"{field}_scales", shards.local(state[f"{slot}_{moment.scales}"]).data_ptr())
     if g is not None:
         t.g = g.data_ptr()
     if _STORAGES[storage][1]:
-        t.extra, t.written = state[storage].data_ptr(), state["written"].data_ptr()
+        t.extra, t.written = shards.local(state[storage]).data_ptr(), written.data_ptr()
 
 
 def _copied(value, device):
     """Returns a value of a state with copies of its tensors on a device."""
     if torch.is_tensor(value):
-        return value.to(device, copy=True)
+        return value.clone() if shards.is_sharded(value) else value.to(device, copy=True)
     if isinstance(value, dict):
         return {key: _copied(each, device) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
         return type(value)(_copied(each, device) for each in value)
     return copy.deepcopy(value)
-
-
-def _blocks(p, block):
-    """Returns the sizes of a tensor that has an element for each block of a parameter."""
-    return torch.Size([-(-p.numel() // block)])
 
 
 def _refuse(name, tensor, reason):
@@ -209,18 +210,37 @@ def _check_tensor(name, tensor, dtypes, shape=None, device=None):
         _refuse(name, tensor, f"it must be of {' or '.join(map(str, dtypes))}")
     if shape is not None and tensor.shape != shape:
         _refuse(name, tensor, f"its sizes must be {list(shape)}")
-    if tensor.numel() and not tensor.data_ptr():
+    if tensor.numel() and not shards.is_sharded(tensor) and not tensor.data_ptr():
         _refuse(name, tensor, "it has no memory")
 
 
 def _check_parameter(name, p, group):
-    _check_tensor(f"{name}, value", p, _STORAGES[group["storage"]][0])
-    if p.is_cuda and group["storage"] != "plain":
-        _refuse(f"{name}, value", p, f"on a GPU, storage must be plain, not {group['storage']}")
-    if not p.is_contiguous() and torch.empty_like(p).stride() != p.stride():
-        _refuse(f"{name}, value", p, "its elements must lie side by side, each once")
-    if p.is_neg():
-        _refuse(f"{name}, value", p, "its elements are negated lazily: call resolve_neg()")
+    """Returns the parameter's memory in this process."""
+    value = shards.local(p.detach())
+    _check_tensor(f"{name}, value", value, _STORAGES[group["storage"]][0])
+    if value.is_cuda and group["storage"] != "plain":
+        _refuse(f"{name}, value", value, f"on a GPU, storage must be plain, not {group['storage']}")
+    if not value.is_contiguous() and torch.empty_like(value).stride() != value.stride():
+        _refuse(f"{name}, value", value, "its elements must lie side by side, each once")
+    if value.is_neg():
+        _refuse(f"{name}, value", value, "its elements are negated lazily: call resolve_neg()")
+    if getattr(p, "_is_flat_param", False) or getattr(p, "_fsdp_flattened", False):  # of FSDP1
+        is_coded = group.get("state_dtype") in (torch.uint8, "companded")
+        if group["rounding"] != "nearest" or is_coded or group["storage"] != "plain":
+            _refuse(f"{name}, value", value, "FullyShardedDataParallel does not tell where its elements lie in the "
+                    'model: it takes rounding="nearest", storage="plain" and a state_dtype of numbers. '
+                    "fully_shard() takes all")
+    return value
+
+
+def _check_placement(name, tensor, p):
+    """Raises ValueError if a tensor is not divided among ranks as the parameter is."""
+    if shards.is_sharded(tensor) != shards.is_sharded(p):
+        kinds = ["a DTensor" if shards.is_sharded(each) else "a plain tensor" for each in (tensor, p)]
+        raise ValueError(f"{name}: {kinds[0]}, and the parameter is {kinds[1]}")
+    if shards.is_sharded(p) and (tensor.placements, tensor.device_mesh) != (p.placements, p.device_mesh):
+        raise ValueError(f"{name}: its placements are {tensor.placements} of {tensor.device_mesh}, and the "
+                         f"parameter's are {p.placements} of {p.device_mesh}. redistribute() it first")
 
 
 def _check_group(group, optimizer):
@@ -281,6 +301,13 @@ def _check_generator(group):
                          f"them with {ours}")
 
 
+def _check_gradient(name, p, value):
+    _check_tensor(f"{name}, gradient", p.grad, tuple(_NAMES), p.shape, p.device)
+    _check_placement(f"{name}, gradient", p.grad, p)
+    if shards.is_sharded(p):
+        _check_tensor(f"{name}, gradient", shards.local(p.grad), tuple(_NAMES), value.shape, value.device)
+
+
 class _Call:
     """Parameters of a group that have one library and one step number."""
 
@@ -292,9 +319,16 @@ class _Call:
         self.names = [name for _, _, name, *_ in listed]
         self.params = [p for _, _, _, p, _, _ in listed]
         self.states = [state for *_, state in listed]
+        self.copies = []  # memory of parameters that are stepped in a copy of row-major order
+        self.places = []
         moment = optimizer._moment_of(self.params[0], group)
-        for t, (_, *each) in zip(self.tensors, listed):
-            _fill(t, *each, group["storage"], optimizer._moments, moment)
+        for t, (_, number, name, p, g, state) in zip(self.tensors, listed):
+            value = shards.local(p.detach())
+            if not value.is_contiguous():
+                self.copies.append((t, value))
+            self.places.append(optimizer._place_of(name, p, group))
+            _fill(t, number, name, value, g, state, optimizer._written_of(p, state), group["storage"],
+                  optimizer._moments, moment, self.places[-1])
         self.library = optimizer._library_of(self.params[0], group, of_gradient)
 
 
@@ -317,17 +351,18 @@ class _Table:
             _check_group(group, optimizer)
             present = [each for each in numbered if each[2].grad is not None]
             for _, name, p in present:
-                _check_parameter(name, p, group)
-                _check_tensor(f"{name}, gradient", p.grad, tuple(_NAMES), p.shape, p.device)
+                value = _check_parameter(name, p, group)
+                _check_gradient(name, p, value)
             for number, name, p in present:
                 state = optimizer._state_of(number, name, p, group)
                 g = optimizer._taken_gradient(name, p, group)
                 key = (i, p.dtype, p.device, optimizer._moment_of(p, group), g.dtype, int(state["step"]))
                 calls.setdefault(key, []).append((key, number, name, p, g, state))
         for (i, *_), listed in calls.items():
+            listed.sort(key=lambda each: each[1])
             self.calls.append(_Call(optimizer, optimizer.param_groups[i], listed))
         self._set_rates(optimizer)
-        if self._host:
+        if self._host and not any(shards.is_sharded(p) for group in optimizer.param_groups for p in group["params"]):
             self._remember(optimizer, list(calls.values()))
 
     @classmethod
@@ -348,7 +383,7 @@ class _Table:
                     call, j, (*_, g, state) = places[id(p)]
                     t = self.calls[call].tensors[j]
                     target = ctypes.addressof(t) + _Tensor.g.offset
-                    reads = optimizer._reads_gradients and g is p.grad and self._chosen[0]
+                    reads = optimizer._reads_gradients and g is p.grad and self._chosen[0] and p.is_contiguous()
                     mode = 1 if reads else 2
                     if mode == 2:
                         self._given.append((name, p, group, t, g.dtype))
@@ -363,7 +398,7 @@ class _Table:
                                                    optimizer.state)):
             return False
         for name, p, group, t, of_gradient in self._given:
-            _check_tensor(f"{name}, gradient", p.grad, tuple(_NAMES), p.shape, p.device)
+            _check_gradient(name, p, p)
             g = optimizer._taken_gradient(name, p, group)
             if g.dtype != of_gradient:  # of a library that steps these
                 return False
@@ -461,12 +496,26 @@ class _Optimizer(torch.optim.Optimizer):
         self.report = False
         self._reported, self._read, self._of_read = [], None, {}
         self._table, self._taken, self._unscaled = None, {}, {}
+        self._places, self._written = {}, {}
         self.resyncs = collections.Counter()
         self._warned = set()
 
     def add_param_group(self, param_group):
         _check_group({**self.defaults, **param_group}, self)
         super().add_param_group(param_group)
+        group, numbered = list(self._numbered())[-1]
+        for number, name, p in numbered:
+            if shards.is_sharded(p):
+                self._place_of(name, p, group)  # refuses what no step can take
+            # Made now, so that torch.distributed.checkpoint takes no step to make it.
+            if p.requires_grad and p.layout == torch.strided and p.device.type in ("cpu", "cuda") and (
+                    p.dtype in _STORAGES[group["storage"]][0]):
+                try:
+                    _check_parameter(name, p, group)
+                except ValueError:
+                    continue  # the first step says it
+                with torch.no_grad():
+                    self._state_of(number, name, p, group)
 
     @torch.compiler.disable
     @torch.no_grad()
@@ -499,7 +548,7 @@ class _Optimizer(torch.optim.Optimizer):
         for group, numbered in self._numbered():
             _check_group(group, self)
             for number, name, p in numbered:
-                if _STORAGES[group["storage"]][1] and "written" in self.state.get(p, ()):
+                if _STORAGES[group["storage"]][1] and self._written_of(p, self.state.get(p, {})) is not None:
                     _check_parameter(name, p, group)
                     self._sync(group, number, name, p, self._state_of(number, name, p, group))
         return list(self.resyncs - before)
@@ -511,28 +560,44 @@ class _Optimizer(torch.optim.Optimizer):
             params = group["params"]
             names = group.get("param_names") or [f"parameter {first + i}" for i in range(len(params))]
             number = group.get("first_tensor", 0) + first
-            yield group, list(zip(range(number, number + len(params)), names, params))
+            yield group, [(getattr(p, "lowp_number", number + i), name, p)
+                          for i, (name, p) in enumerate(zip(names, params))]
             first += len(params)
 
     def _taken_gradient(self, name, p, group):
-        """Returns the gradient as a step takes it, which lies in memory as the parameter does. A step
-        makes it once."""
+        """Returns the gradient as a step takes it, in row-major order. A step makes it once."""
         if p not in self._taken:
             g = self._gradient_of(name, p, group)
-            if g is p.grad and p in self._unscaled:
-                g = self._unscaled[p]
-            if g.stride() != p.stride() or g.is_neg():
-                g = torch.empty_like(p, dtype=g.dtype).copy_(g)
+            g = self._unscaled[p] if g is p.grad and p in self._unscaled else shards.local(g)
+            g = g.resolve_neg().contiguous()
             self._taken[p] = g.neg() if group["maximize"] else g
         return self._taken[p]
 
     def _unscale(self):
         """Divides gradients by the scale of GradScaler. A step takes them unrounded."""
         for p in (p for group in self.param_groups for p in group["params"] if p.grad is not None):
-            unscaled = p.grad.float() / self.grad_scale.to(p.device)
-            p.grad.copy_(unscaled)
-            if p.grad.dtype != torch.float32:
+            g = shards.local(p.grad)
+            unscaled = g.float() / shards.local(self.grad_scale).to(p.device)
+            g.copy_(unscaled)
+            if g.dtype != torch.float32:
                 self._unscaled[p] = unscaled
+
+    def _place_of(self, name, p, group):
+        """Returns the shards.Place of a parameter. It is kept while the parameter is divided as it is."""
+        block = self._moment_of(p, group).block
+        key = (block, p.shape, shards.local(p.detach()).shape,
+               (p.placements, p.device_mesh) if shards.is_sharded(p) else None)
+        if self._places.get(p, (None,))[0] != key:
+            self._places[p] = key, shards.place_of(name, p, block)
+        place = self._places[p][1]
+        if group["rounding"] == "nearest" and not block:  # the bits depend on no place
+            return dataclasses.replace(place, first=0, run=0, firsts=None)
+        return place
+
+    def _written_of(self, p, state):
+        """Returns the fingerprints of a parameter. Those of a DTensor follow this rank's memory, so that
+        no checkpoint has them."""
+        return (self._written if shards.is_sharded(p) else state).get(p if shards.is_sharded(p) else "written")
 
     def _gradient_of(self, name, p, group):
         return p.grad
@@ -560,14 +625,19 @@ class _Optimizer(torch.optim.Optimizer):
     def _take(self, table, call):
         """Steps the parameters of a call."""
         settings = call.settings
-        settings.reports = bool(self.report)
+        settings.reports, is_first = bool(self.report), settings.step == 1
+        copies = [value.contiguous() for _, value in call.copies]
+        for (t, _), each in zip(call.copies, copies):
+            t.p = each.data_ptr()
         if call.device.type == "cuda":
             _call_on_gpu(call.library, call.tensors, settings, call.device)
         else:
             _call(call.library, call.tensors, settings)
+        for (_, value), each in zip(call.copies, copies):
+            value.copy_(each)
         table.advance(call)
         torch.autograd.graph.increment_version(call.params)
-        if settings.restarted:
+        if settings.restarted and not is_first:
             for t, name in zip(call.tensors, call.names):
                 if t.restarted:
                     self._count_resync(name, call.group["storage"])
@@ -585,10 +655,16 @@ class _Optimizer(torch.optim.Optimizer):
             self._read, self._of_read = self._reported, read
         return self._of_read
 
+    def merged_reports(self):
+        """Returns `reports` of the whole parameters. All ranks must call it."""
+        return shards.merged(self.reports, {name: p for _, numbered in self._numbered() for _, name, p in numbered})
+
     def _sync(self, group, number, name, p, state, checks=True):
         """Makes a state agree with its parameter. Without `checks` it already does."""
         t = _Tensor(checks=checks)
-        _fill(t, number, name, p, None, state, group["storage"], (), None)
+        value = shards.local(p.detach()).contiguous()
+        _fill(t, number, name, value, None, state, self._written_of(p, state), group["storage"], (), None,
+              self._place_of(name, p, group))
         self._library_of(p, group).lowp_torch_resync(ctypes.byref(t), 1)
         if t.restarted:
             self.resyncs[name] += 1
@@ -617,41 +693,52 @@ class _Optimizer(torch.optim.Optimizer):
             warnings.warn(f"lowp_torch: {name} has a state of \"{old}\", and its storage is \"{storage}\". It starts "
                           f"from the value that it holds; what \"{old}\" kept is {fate}.", stacklevel=2)
         state.setdefault("step", 0)
+        place = self._place_of(name, p, group)
         for slot, dtype in slots.items():
             scales, is_code = f"{slot}_{moment.scales}", slot in zeros and bool(moment.scales)
+            of_blocks = shards.blocks_shape(p.shape, moment.block) if is_code else ()
+            if slot in state and not state["step"] and state[slot].device != p.device:  # nothing is lost
+                del state[slot]
             if slot not in state:
-                state[slot] = torch.full_like(p, zeros.get(slot, 0), dtype=dtype, requires_grad=False)
+                state[slot] = self._made(p, p.shape, place.shape, dtype, zeros.get(slot, 0))
                 if is_code:
-                    state[scales] = torch.zeros(_blocks(p, moment.block), dtype=moment.scale,
-                                                device=p.device)
+                    state[scales] = self._made(p, of_blocks, place.blocks, moment.scale, 0)
                 if slot == storage:  # what another storage knew is old from here on
                     for old in {"written", *_STORAGES} - {slot}:
                         state.pop(old, None)
+                    self._written.pop(p, None)
                 if slot == "master":
-                    state[slot].copy_(p)
-            _check_tensor(f"{name}, {slot}", state[slot], (dtype,), p.shape, p.device)
+                    shards.local(state[slot]).copy_(shards.local(p.detach()))
+            self._check_state(f"{name}, {slot}", state[slot], dtype, p.shape, place.shape, p)
             if is_code:
                 if scales not in state:
                     _refuse(f"{name}, {slot}", state[slot], f"its state has no {scales}")
-                _check_tensor(f"{name}, {scales}", state[scales], (moment.scale,),
-                              _blocks(p, moment.block), p.device)
-                if state[slot].stride() != p.stride():
-                    _refuse(f"{name}, {slot}", state[slot], "its blocks lie in memory in this order, and "
-                            f"the parameter has strides {list(p.stride())}")
+                self._check_state(f"{name}, {scales}", state[scales], moment.scale, of_blocks, place.blocks, p)
+            if not shards.is_sharded(p) and not state[slot].is_contiguous():  # of an older version
+                state[slot] = state[slot].contiguous()
+                state.pop("written", None)
         if extra:
-            if "written" not in state:
-                state["written"] = torch.zeros(_blocks(p, _BLOCK), dtype=torch.int64)
+            count = torch.Size([-(-math.prod(place.shape) // _BLOCK)])
+            if self._written_of(p, state) is None:
+                written = torch.zeros(count, dtype=torch.int64)
+                if shards.is_sharded(p):
+                    self._written[p] = written
+                else:
+                    state["written"] = written
                 self._sync(group, number, name, p, state, checks=False)
-            _check_tensor(f"{name}, written", state["written"], (torch.int64,), _blocks(p, _BLOCK))
-        if any(state[slot].stride() != p.stride() for slot in slots):
-            if extra:  # fingerprints have the order of the state
-                before = torch.empty_like(state[storage], dtype=p.dtype).copy_(p)
-                self._sync(group, number, name, before, state)
-            for slot, dtype in slots.items():
-                state[slot] = torch.empty_like(p, dtype=dtype).copy_(state[slot])
-            if extra:
-                self._sync(group, number, name, p, state, checks=False)
+            _check_tensor(f"{name}, written", self._written_of(p, state), (torch.int64,), count)
         return state
+
+    @staticmethod
+    def _made(p, shape, of_part, dtype, zero):
+        return shards.like(torch.full(of_part, zero, dtype=dtype, device=p.device), p, shape)
+
+    @staticmethod
+    def _check_state(name, tensor, dtype, shape, of_part, p):
+        _check_tensor(name, tensor, (dtype,), shape, p.device)
+        _check_placement(name, tensor, p)
+        if shards.is_sharded(p):
+            _check_tensor(name, shards.local(tensor), (dtype,), torch.Size(of_part), p.device)
 
     def __getstate__(self):
         return {**super().__getstate__(), "report": self.report}
@@ -813,4 +900,5 @@ class Direction(_Optimizer):
         if not torch.is_tensor(given):
             raise ValueError(f"{name}, direction: a {type(given).__name__}, and must be a tensor")
         _check_tensor(f"{name}, direction", given, tuple(_NAMES), p.shape, p.device)
+        _check_placement(f"{name}, direction", given, p)
         return given

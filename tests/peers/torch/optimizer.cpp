@@ -18,6 +18,7 @@ struct call {
   double lr, weight_decay;
   std::uint64_t seed, step;
   std::uint32_t tensor;
+  std::uint64_t first;    // the place of the elements; the report adds to that of earlier ones
   std::uint64_t stalled;  // out, as are these
   double applied, requested;
 };
@@ -28,7 +29,8 @@ std::span<T> span_of(void* data, call const& c) {
 }
 /// Calls update(arguments..., rounding, report).
 void update(call& c, auto const& rounding, auto&&... arguments) {
-  lowp::update_report report;
+  static lowp::update_report report;
+  if (c.first == 0) report = {};
   lowp::update(arguments..., rounding, report);
   c.stalled = report.stalled;
   c.applied = report.applied.value();
@@ -86,9 +88,11 @@ auto corrected_of(call const& c) {
   return lowp::corrected_master{span_of<T>(c.p, c), span_of<E>(c.extra, c)};
 }
 lowp::nearest_even nearest(call const&) { return {}; }
-lowp::stochastic stochastic(call const& c) { return {c.seed, lowp::stream_of(c.tensor, 0)}; }
+lowp::stochastic stochastic(call const& c) {
+  return {c.seed, lowp::stream_of(c.tensor, 0), c.first};
+}
 lowp::stochastic_fast stochastic_fast(call const& c) {
-  return {c.seed, lowp::stream_of(c.tensor, 0)};
+  return {c.seed, lowp::stream_of(c.tensor, 0), c.first};
 }
 
 }  // namespace
