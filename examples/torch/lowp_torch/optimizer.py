@@ -453,7 +453,7 @@ class _Optimizer(torch.optim.Optimizer):
         rounding     "stochastic": Philox's bits; "stochastic_fast": others, any three independent,
                      for a fraction of the work; or "nearest"
         seed         of the random bits. They also depend on the parameter's index, its step and the
-                     element's place in memory. state_dict() is all that a run needs to resume.
+                     element's index in the whole tensor. state_dict() is all that a run needs to resume.
                      Without one, it is drawn from PyTorch's generator; in a process group it is the
                      same on ranks that make the same optimizers
         first_tensor  the index of the first parameter. Optimizers with one seed need indices that differ:
@@ -470,6 +470,9 @@ class _Optimizer(torch.optim.Optimizer):
     from what it holds: in blocks of 256, all storages but "plain" forget what they knew of old
     values. `resyncs` counts that by name, and the first time warns. resync() does it without a
     warning.
+
+    A DTensor is stepped where it lies. With equal gradients the bits are those of one process. States are
+    DTensors with its placement. They are made now, for parameters that require a gradient.
 
     Parameters without a gradient are skipped. A tensor that cannot be stepped raises ValueError
     with the parameter's name. For its device, dtype, layout or sizes, no parameter of its group
@@ -804,6 +807,36 @@ class _Optimizer(torch.optim.Optimizer):
             theirs.pop("__bnb_optimizer_quant_state__", None)
             state.update(_copied(theirs, p.device))
             self._open(state, group)
+            self._place_blocks(p, state)
+
+    def _place_blocks(self, p, state):
+        """Gives scales of flat blocks, as those of bitsandbytes and FlashOptim, the rows of a parameter."""
+        maps = [state.pop(f"qmap{i}", None) for i in (1, 2)]
+        for slot, of_codes in zip(self._moments, maps):
+            for scales, block in (("absmax", 256), ("scales", 32)):
+                old = state.get(f"{slot}_{scales}")
+                sizes = shards.blocks_shape(p.shape, block)
+                if old is None or old.shape == sizes or old.dim() != 1 or old.numel() != -(-p.numel() // block):
+                    continue  # a step checks it
+                if p.shape[-1] % block == 0:
+                    state[f"{slot}_{scales}"] = old.view(sizes)
+                    continue
+                if of_codes is None:
+                    raise ValueError(f"{slot}: its blocks of {block} cross rows of a parameter of sizes "
+                                     f"{list(p.shape)}, and the state has no map of its codes")
+                if not self._warned & {"blocks"}:
+                    self._warned.add("blocks")
+                    warnings.warn(f"lowp_torch: blocks of {block} in {slot} cross rows of {p.shape[-1]}. Here "
+                                  "they do not: it is rounded anew, as are others that are like it.", stacklevel=2)
+                of_codes = of_codes.float()
+                values = of_codes[state[slot].long()].view(-1) * old.repeat_interleave(block)[: p.numel()]
+                rows = torch.nn.functional.pad(values.view(-1, p.shape[-1]), (0, -p.shape[-1] % block))
+                rows = rows.view(-1, block)
+                largest = rows.abs().amax(1)
+                shares = rows / largest.where(largest > 0, 1.0)[:, None]
+                codes = torch.bucketize(shares, (of_codes[:-1] + of_codes[1:]) / 2).to(torch.uint8)
+                codes = codes.view(*p.shape[:-1], -1)[..., : p.shape[-1]]
+                state[slot], state[f"{slot}_{scales}"] = codes.contiguous(), largest.view(sizes)
 
     def _open(self, state, group):
         """Gives a state of bitsandbytes or of FlashOptim the names and the dtypes of this class."""
@@ -812,8 +845,6 @@ class _Optimizer(torch.optim.Optimizer):
                 if state[theirs].dtype == torch.uint8 and theirs.replace("state", "absmax") not in state:
                     raise ValueError(f"{theirs} has 8 bits without absmax: only blockwise states are open")
                 state[ours] = state.pop(theirs)
-        for i in (1, 2):
-            state.pop(f"qmap{i}", None)
         for slot in self._moments:  # FlashOptim's scales of a bfloat16 parameter are labelled so
             scales = state.get(f"{slot}_scales")
             if scales is not None and scales.dtype == torch.bfloat16:

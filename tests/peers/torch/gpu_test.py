@@ -47,7 +47,9 @@ class Tensor(ctypes.Structure):
     _fields_ = [(name, ctypes.c_void_p)
                 for name in ("p", "g", "m", "v", "m_scales", "v_scales", "extra", "written")] + [
         ("n", ctypes.c_uint64), ("name", ctypes.c_char_p), ("restarted", ctypes.c_uint64),
-        ("number", ctypes.c_uint32), ("checks", ctypes.c_int32), ("outcome", Report)]
+        ("number", ctypes.c_uint32), ("checks", ctypes.c_int32), ("outcome", Report),
+        ("first", ctypes.c_uint64), ("run", ctypes.c_uint64), ("stride", ctypes.c_uint64),
+        ("firsts", ctypes.c_void_p)]
 
 
 class Settings(ctypes.Structure):

@@ -36,17 +36,6 @@ SETTINGS = [dict(storage="plain", state_dtype=CODE, rounding="stochastic"),
             dict(storage="kahan", state_dtype=BF16, rounding="stochastic_fast")]
 
 
-def kinds():
-    """The libraries that this test needs: compiled once, before processes part."""
-    yield build.HOST
-    for each in SETTINGS:
-        state = {CODE: "uint8", BF16: "bfloat16"}.get(each["state_dtype"], "companded")
-        for moment in {state, "float32"} - ({"float32"} if state == "bfloat16" else set()):
-            yield ("adamw", "bfloat16", each["storage"], moment, each["rounding"])
-    yield ("adamw", "bfloat16", "plain", "bfloat16", "stochastic")
-    yield ("adamw", "bfloat16", "plain", "bfloat16", "nearest")
-
-
 class Model(nn.Module):
     def __init__(self, names=tuple(SHAPES)):
         super().__init__()
@@ -210,8 +199,10 @@ def run(rank, store, scratch):
 
 
 if __name__ == "__main__":
-    for kind in kinds():
-        build.built(kind)
+    fused = [("adamw", "bfloat16", *each, "stochastic") for each in (
+        ("plain", "uint8"), ("plain", "float32"), ("corrected8", "companded"))]
+    for kind in (build.HOST, build.ENGINE, *fused):
+        build.built(kind)  # once, before processes part; the engine has the others
     scratch = tempfile.mkdtemp(dir=sys.argv[1])
     context = multiprocessing.get_context("fork")
     children = [context.Process(target=run, args=(rank, os.path.join(scratch, "store"), scratch))

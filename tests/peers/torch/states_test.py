@@ -5,6 +5,7 @@ nearest or, near zero, up to 3e-5 of absmax away."""
 
 import ctypes
 import sys
+import warnings
 
 import bitsandbytes as bnb
 import lowp_torch
@@ -128,7 +129,40 @@ def check_checkpoints():
         raise AssertionError("a state without absmax")
 
 
+def check_rows():
+    """Takes over states of matrices: the bits where rows are whole blocks, else the values."""
+    for columns in (512, 300):
+        torch.manual_seed(4)
+        p = torch.nn.Parameter(torch.ones(30, columns))
+        theirs = bnb.optim.AdamW8bit([p], lr=1e-3)
+        for _ in range(3):
+            p.grad = torch.randn(p.shape)
+            theirs.step()
+        q = torch.nn.Parameter(p.detach().clone())
+        ours = lowp_torch.AdamW([q], state_dtype=torch.uint8)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ours.load_state_dict(theirs.state_dict())
+        assert len([each for each in caught if "cross rows of 300" in str(each.message)]) == (columns == 300)
+        state, saved = ours.state[q], theirs.state[p]
+        for slot, i, signed in (("exp_avg", 1, True), ("exp_avg_sq", 2, False)):
+            want, blocks = values(saved[f"state{i}"].view(-1), saved[f"absmax{i}"], signed)
+            scales = state[f"{slot}_absmax"]
+            assert scales.shape == (30, 2)
+            got = MAPS[signed][state[slot].long()] * scales.repeat_interleave(256, 1)[:, :columns]
+            if columns == 512:
+                assert torch.equal(got.view(-1), want)
+            largest = want.view(30, columns)[:, :256].abs().amax(1)
+            assert torch.equal(scales[:, 0], largest) or columns == 512
+            assert ((got.view(-1) - want).abs() <= 0.0142 * blocks.max()).all()
+            far = (got.view(-1) - want).abs() > 0.08 * want.abs() + 1e-3 * blocks
+            assert far.float().mean() < 1e-2, far.sum()
+        q.grad = torch.randn(q.shape)
+        ours.step()
+
+
 check_map()
+check_rows()
 check_nearest()
 check_steps()
 check_checkpoints()
