@@ -33,9 +33,9 @@ using kind =
 
 #ifdef __CUDACC__
 
-/// Takes a step of all tensors on the stream, by one kernel for many, and one for each run of a shard.
-/// It counts reports in `s.scratch` if asked, and then waits; else it waits for nothing. There is at
-/// least one tensor.
+/// Takes a step of all tensors on the stream. One kernel takes many, and one each run of a shard.
+/// It counts reports in `s.scratch` if asked, and then waits; else it waits for nothing. There is
+/// at least one tensor.
 void step_on_gpu(std::span<tensor> tensors, settings const& s) {
   static_assert(!kind::has_extra, "fingerprints need memory of the processor");
   using listed = decltype(kind::part_of(tensor(), 0, 0));

@@ -288,8 +288,8 @@ inline void check_memory(layout const& widths, std::span<tensor const> tensors) 
   }
 }
 
-/// Calls function(tensor, first element, elements) for all shards, on all threads. With `by_runs`, none
-/// cuts a block of a run.
+/// Calls function(tensor, first element, elements) for all shards, on all threads. With `by_runs`,
+/// none cuts a block of a run.
 void for_each_shard(std::span<tensor> tensors, bool by_runs, auto const& function) {
   std::vector<std::tuple<tensor*, std::size_t, std::size_t>> shards;
   for (tensor& t : tensors) {
