@@ -5,68 +5,19 @@
 #include <lowp/lowp.hpp>
 #include <lowp/watch.hpp>
 
-#include <Eigen/Core>
-#include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <filesystem>
 #include <random>
 #include <string>
 #include <vector>
 
-using lowp::bfloat16;
-using floats = std::vector<float>;
+#include "whole_model.hpp"  // products and a text, which are not the library's
 
-constexpr std::size_t characters = 28, width = 32, hidden = 4 * width;
-constexpr std::size_t context = 32, sequences = 8, tokens = sequences * context;
+using lowp::bfloat16;
+
+constexpr std::size_t width = 32, hidden = 4 * width;
 constexpr std::uint64_t warm_up = 40, steps = 400;
 constexpr float score_scale = 0.1767767f;  // 1 / sqrt(width)
-
-// The library has no products. These are Eigen's: of matrices, or of as many pairs of them.
-enum class form { ab, abt, atb };  // t: transposed
-floats product(form how, floats const& a, std::size_t a_columns, floats const& b,
-               std::size_t b_columns, std::size_t pairs = 1) {
-  using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
-  floats all;
-  for (std::size_t i = 0; i < pairs; ++i) {
-    auto const part = [&](floats const& x, std::size_t columns) {
-      return Eigen::Map<matrix const>(x.data() + x.size() / pairs * i,
-                                      Eigen::Index(x.size() / pairs / columns),
-                                      Eigen::Index(columns));
-    };
-    auto const left = part(a, a_columns), right = part(b, b_columns);
-    matrix const c = how == form::ab    ? matrix(left * right)
-                     : how == form::abt ? matrix(left * right.transpose())
-                                        : matrix(left.transpose() * right);
-    all.insert(all.end(), c.data(), c.data() + c.size());
-  }
-  return all;
-}
-
-struct batch {
-  std::vector<int> in, place, next;  // characters, their places, and those that follow them
-};
-
-// Makes sentences as "the small fox likes an owl. " from a number: a restart needs no more of them.
-batch sentences(std::uint64_t number) {
-  std::mt19937 random(static_cast<unsigned>(number));
-  auto const one = [&](std::vector<char const*> words) { return words[random() % words.size()]; };
-  batch all;
-  for (std::size_t i = 0; i < sequences; ++i) {
-    std::string line;
-    while (line.size() <= 2 * context) {
-      for (char const* end : {" sees ", ". "})
-        line += std::string(one({"the ", "one "})) + one({"red ", "small ", "old "}) +
-                one({"fox", "owl", "badger"}) + (*end == '.' ? end : one({end, " likes "}));
-    }
-    auto const id = [&](char c) { return c == ' ' ? 26 : c == '.' ? 27 : c - 'a'; };
-    std::size_t const start = random() % context;
-    for (std::size_t j = start; j < start + context; ++j)
-      all.in.push_back(id(line[j])), all.place.push_back(int(j - start)),
-          all.next.push_back(id(line[j + 1]));
-  }
-  return all;
-}
 
 struct parameter {
   std::string name;
@@ -181,24 +132,22 @@ struct model {
   void backward(batch const& text) {
     floats dx(tokens * width);
     norm3.backward(linear_backward(n3, head, dlogits), dx);
-    watch.backward(mlp).input(dx);
     floats dh = linear_backward(active, down, dx);
     lowp::gelu_backward(h, dh, dh);
     norm2.backward(linear_backward(n2, up, dh), dx);
 
-    watch.backward(attention).input(dx);
     floats const dmixed = linear_backward(mixed, out, dx);
     floats dp = product(form::abt, dmixed, width, v, width, sequences);
     lowp::scale_mask_softmax_backward(p, dp, dp, context, score_scale);
-    floats const dq = product(form::ab, dp, context, k, width, sequences);
-    floats const dk = product(form::atb, dp, context, q, width, sequences);
-    floats const dv = product(form::atb, p, context, dmixed, width, sequences);
-    floats dn = linear_backward(n1, query, dq);
-    lowp::fused_add(dn, 1.0f, linear_backward(n1, key, dk));
-    lowp::fused_add(dn, 1.0f, linear_backward(n1, value, dv));
+    floats dn = linear_backward(n1, query, product(form::ab, dp, context, k, width, sequences));
+    lowp::fused_add(dn, 1,
+                    linear_backward(n1, key, product(form::atb, dp, context, q, width, sequences)));
+    lowp::fused_add(
+        dn, 1,
+        linear_backward(n1, value, product(form::atb, p, context, dmixed, width, sequences)));
     norm1.backward(dn, dx);
 
-    for (parameter* table : {&token, &position}) std::ranges::fill(table->g, 0);
+    token.g.assign(token.g.size(), bfloat16()), position.g.assign(position.g.size(), bfloat16());
     lowp::scatter_add_rows(dx, text.in, token.g, width);  // which adds to what is there
     lowp::scatter_add_rows(dx, text.place, position.g, width);
   }
@@ -212,11 +161,10 @@ struct model {
       // A schedule: up to the full rate, and down to almost 0.
       lowp::adamw optimizer{.lr = 3e-3, .weight_decay = 0.1};
       optimizer.lr *= std::min(double(step) / warm_up, 1 - double(step) / (steps + 1));
-      if (step == 100) {  // the first steps are larger than later ones
-        auto const advice =
-            lowp::stall_advice(matrices, lowp::update_of(matrices, optimizer, step));
-        std::printf("keep matrices as %s\n", lowp::facts_of(advice.choice).name.data());
-      }
+      if (step == 100)  // the first steps are larger than later ones
+        std::puts(lowp::stall_advice(matrices, lowp::update_of(matrices, optimizer, step))
+                      .text()
+                      .c_str());
 
       // Each list continues the numbers of tensors, which key their random bits.
       lowp::stochastic_fast const mode{.seed = seed};
@@ -225,16 +173,12 @@ struct model {
       optimizer.weight_decay = 0;
       lowp::update(norms, optimizer, step, mode.of_tensor(unsigned(matrices.size())), of_norms);
       lowp::update(averages, lowp::ema{.decay = 0.99}, step,
-                   mode.of_tensor(unsigned(parameters.size())),
-                   moved_average);  // in one report, which adds up
+                   mode.of_tensor(unsigned(parameters.size())), moved_average);
 
-      // The watch takes reports of one step.
+      // The watch takes reports of one step. Reports of several steps add up.
       for (auto const& alarm : stalls.observe(matrices, optimizer, step, reports))
         std::puts(alarm.text().c_str());
-      for (auto const& alarm : stalls.observe(norms, optimizer, step, of_norms))
-        std::puts(alarm.text().c_str());
-      for (auto const* list : {&reports, &of_norms})
-        for (auto const& each : *list) moved += each;
+      for (auto const& each : reports) moved += each;
     }
     scaler.update();
   }
@@ -265,7 +209,7 @@ struct model {
 };
 
 int main() {
-  auto const path = (std::filesystem::temp_directory_path() / "whole_model.safetensors").string();
+  std::string const path = "whole_model.safetensors";
   model whole, resumed;
   lowp::checkpoint saved, loaded;
   whole.describe(saved), resumed.describe(loaded);
@@ -278,7 +222,7 @@ int main() {
               whole.moved_average.applied_ratio());
 
   loaded.load(path), resumed.train(steps);
-  std::filesystem::remove(path);
+  std::remove(path.c_str());
   bool is_equal = true;
   for (std::size_t i = 0; i < whole.parameters.size(); ++i)
     is_equal &= whole.parameters[i]->w == resumed.parameters[i]->w &&

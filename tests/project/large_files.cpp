@@ -55,7 +55,10 @@ bool reads_all_or_nothing(std::string const& path) {
 bool names_the_count(std::byte first) {
   lowp::detail::checkpoint_state state;
   try {
-    state.add("w", {{1}, lowp::safetensors::dtype::u8, "", {&first, std::size_t{1} << 29}});
+    std::uint64_t const one = 1;
+    state.add("w",
+              lowp::detail::saved_tensor{
+                  {&one, 1}, lowp::safetensors::dtype::u8, "", {&first, std::size_t{1} << 29}});
   } catch (std::exception const& refused) {
     return std::string(refused.what()).find("has 536870912 elements") != std::string::npos;
   }

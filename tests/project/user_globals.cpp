@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with globals of one letter, and macros. It calls most of the library.
+// A program with globals that are called as our parameters, and macros. It calls most of the library.
 #include "user_macros.hpp"
 
 extern int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;
+extern int tensor, tensors, rows, columns, row, column, name, names, step, reports, rounding, scale,
+    values, value, weight, weights, bias, in, out, size, count, first, last, state, path, bits,
+    code, index, place, number, function, call, mode, seed, stream, offset, lr, momentum, type,
+    shape, range, ids, labels, losses, left, right, from, to, other, element, table, end, begin,
+    result, what, where, all, each;
 #include <lowp/io.hpp>
 #include <lowp/lowp.hpp>
 #include <lowp/nn.hpp>

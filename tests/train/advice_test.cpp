@@ -797,6 +797,10 @@ TEST(stall_advice, of_a_list_names_those_that_decide) {
   EXPECT_EQ(lowp::stall_advice(matrix.p, fast).choice, kept_as::fp8);
   EXPECT_EQ(lowp::stall_advice(list, fast).choice, kept_as::bf16);
   EXPECT_EQ(lowp::stall_advice(adamw_list{}, update).text(), "bf16");
+  lowp::list_advice many{kept_as::split24, kept_as::bf16, {"'a'", "1", "'c'", "'d'"}};
+  EXPECT_EQ(many.text(), "split 16+8; without 'a', 1, 'c', 'd': bf16");
+  many.decided_by.push_back("4");
+  EXPECT_EQ(many.text(), "split 16+8; without 'a', 1, 'c' and 2 more: bf16");
 
   // The sizes of each tensor's own step; a tensor that asks for nothing decides nothing.
   auto updates = lowp::update_of(list, lowp::adamw{.lr = 1e-3}, 31);

@@ -92,3 +92,12 @@ inline constexpr detail::callable<detail::mean_operation<simd::this_thread>> mea
 inline constexpr detail::callable<detail::dot_operation<simd::this_thread>> dot{};
 inline constexpr detail::callable<detail::norm_operation<simd::this_thread>> norm{};
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_SUM(part, T) \
+  LOWP_COMPILED_CALL(              \
+      part,                        \
+      compiled_elements<detail::make<detail::measuring>, sum_report, operand<T, access::read>>)
+LOWP_COMPILED_MEASURES(LOWP_COMPILED_SUM)
+#undef LOWP_COMPILED_SUM
+}  // namespace lowp::simd

@@ -212,3 +212,17 @@ inline constexpr detail::callable<detail::gather_rows_operation<simd::this_threa
 inline constexpr detail::callable<detail::scatter_add_rows_operation<simd::this_thread>>
     scatter_add_rows{};
 }  // namespace lowp
+
+namespace lowp::simd {
+template <class T, class Groups, class Sum>
+using compiled_row_sum = column_call<detail::row_sum, Groups,
+                                     compiled_rows<operand<T, access::read>>, compiled_rows<Sum>>;
+#define LOWP_COMPILED_ROW_SUM(part, T)                                         \
+  LOWP_COMPILED_CALL(part, compiled_row_sum<T, one_group, compiled_statistic>) \
+  LOWP_COMPILED_CALL(part, compiled_row_sum<float, rows_by_id, compiled_slot<T>>)
+LOWP_COMPILED_ROW_SUMS(LOWP_COMPILED_ROW_SUM)
+#undef LOWP_COMPILED_ROW_SUM
+#define LOWP_COMPILED_GATHER(part, Id) LOWP_COMPILED_CALL(part, gather_call<Id>)
+LOWP_COMPILED_GATHERS(LOWP_COMPILED_GATHER)
+#undef LOWP_COMPILED_GATHER
+}  // namespace lowp::simd

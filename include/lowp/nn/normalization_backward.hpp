@@ -209,15 +209,17 @@ using compiled_norm_sums = column_call<
     compiled_rows<operand<T, access::read>, operand<T, access::read>, operand<T, access::read>>,
     compiled_rows<Sum...>>;
 
-#define LOWP_COMPILED_NORM(part, T)                                                            \
-  LOWP_COMPILED_CALL(                                                                          \
-      part##_backward,                                                                         \
-      compiled_row_derivative<detail::norm_backward_rows<false>, T, operand<T, access::read>>) \
-  LOWP_COMPILED_CALL(                                                                          \
-      part##_backward,                                                                         \
-      compiled_row_derivative<detail::norm_backward_rows<true>, T, operand<T, access::read>>)  \
-  LOWP_COMPILED_CALL(part##_backward, compiled_norm_sums<false, T, compiled_statistic>)        \
-  LOWP_COMPILED_CALL(part##_backward,                                                          \
+template <bool HasMean, class T, access A>
+using compiled_norm_derivative =
+    compiled_row_derivative<detail::norm_backward_rows<HasMean>, T, A, operand<T, access::read>>;
+
+#define LOWP_COMPILED_NORM(part, T)                                                           \
+  LOWP_COMPILED_CALL(part##_backward, compiled_norm_derivative<false, T, access::write>)      \
+  LOWP_COMPILED_CALL(part##_backward, compiled_norm_derivative<true, T, access::write>)       \
+  LOWP_COMPILED_CALL(part##_backward, compiled_norm_derivative<false, T, access::read_write>) \
+  LOWP_COMPILED_CALL(part##_backward, compiled_norm_derivative<true, T, access::read_write>)  \
+  LOWP_COMPILED_CALL(part##_backward, compiled_norm_sums<false, T, compiled_statistic>)       \
+  LOWP_COMPILED_CALL(part##_backward,                                                         \
                      compiled_norm_sums<true, T, compiled_statistic, compiled_statistic>)
 LOWP_COMPILED_NORMS(LOWP_COMPILED_NORM)
 #undef LOWP_COMPILED_NORM

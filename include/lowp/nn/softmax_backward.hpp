@@ -146,11 +146,14 @@ inline constexpr detail::callable<detail::scale_mask_softmax_backward_operation<
 
 namespace lowp::simd {
 #define LOWP_COMPILED_SOFTMAX(part, T)                                                 \
+  LOWP_COMPILED_CALL(                                                                  \
+      part##_backward,                                                                 \
+      compiled_row_derivative<detail::softmax_backward_rows<false>, T, access::write>) \
+  LOWP_COMPILED_CALL(                                                                  \
+      part##_backward,                                                                 \
+      compiled_row_derivative<detail::softmax_backward_rows<true>, T, access::write>)  \
   LOWP_COMPILED_CALL(part##_backward,                                                  \
-                     compiled_row_derivative<detail::softmax_backward_rows<false>, T>) \
-  LOWP_COMPILED_CALL(part##_backward,                                                  \
-                     compiled_row_derivative<detail::softmax_backward_rows<true>, T>)  \
-  LOWP_COMPILED_CALL(part##_backward, compiled_row_derivative<detail::log_softmax_backward_rows, T>)
+                     compiled_row_derivative<detail::log_softmax_backward_rows, T, access::write>)
 LOWP_COMPILED_SOFTMAXES(LOWP_COMPILED_SOFTMAX)
 #undef LOWP_COMPILED_SOFTMAX
 }  // namespace lowp::simd

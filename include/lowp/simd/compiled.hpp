@@ -65,13 +65,16 @@
   X(sgd, ema, float, bfloat16, nearest_even) \
   X(sgd, ema, bfloat16, bfloat16, stochastic_fast)
 
-//  part, type of elements: a report on gradients, which may be unscaled or clipped; a range
+//  part, type of elements: a report on gradients, which may be unscaled or clipped; a range, a sum
 #define LOWP_COMPILED_MEASURES(X) X(measures, float) X(measures, bfloat16)
 
 //  part, member of kept_as: the updates that advice seeks
 #define LOWP_COMPILED_ADVICE(X) \
   X(advice, fp8) X(advice, fp8_stochastic) X(advice, bf16) X(advice, bf16_stochastic) \
   X(advice, fp16) X(advice, split24) X(advice, kahan) X(advice, fp32)
+//  part, p and g, both moments: the updates that a step of AdamW asks for
+#define LOWP_COMPILED_REQUESTS(X) \
+  X(advice, float, float) X(advice, bfloat16, float) X(advice, bfloat16, bfloat16)
 
 //  Derivatives of the calls below are in PART_backward.
 //  part and activation, type of all elements: without and with a gate
@@ -80,8 +83,12 @@
   X(silu, float) X(silu, bfloat16)
 //  part, type of all elements: without a mask and causal
 #define LOWP_COMPILED_SOFTMAXES(X) X(softmax, float) X(softmax, bfloat16)
-//  part, type of all elements: without and with statistics
+//  part, type of all elements: without and with statistics; derivatives that are added, too
 #define LOWP_COMPILED_NORMS(X) X(norms, float) X(norms, bfloat16)
+//  part, type of rows that add up to a bias, and of a table that gets sums of floats
+#define LOWP_COMPILED_ROW_SUMS(X) X(tables, float) X(tables, bfloat16)
+//  part, type of ids: rows of a table of any type
+#define LOWP_COMPILED_GATHERS(X) X(tables, int) X(tables, std::int64_t)
 //  part, type of logits and derivatives, type of labels
 #define LOWP_COMPILED_CROSS_ENTROPIES(X) \
   X(losses, float, int) X(losses, bfloat16, int) \
@@ -125,9 +132,9 @@ template <class Operation, class T, class Columns = std::tuple<>, class... Stati
 using compiled_row_call =
     row_call<Operation, row_operand<operand<T, access::write>>,
              compiled_rows<operand<T, access::read>>, Columns, compiled_rows<Statistic...>>;
-template <class Operation, class T, class... Column>
+template <class Operation, class T, access A, class... Column>
 using compiled_row_derivative =
-    row_call<Operation, row_operand<operand<T, access::write>>,
+    row_call<Operation, row_operand<operand<T, A>>,
              compiled_rows<operand<T, access::read>, operand<T, access::read>, Column...>,
              std::tuple<>, std::tuple<>>;
 

@@ -36,10 +36,10 @@ struct this_thread : detail::throwing {
 /// Names all kernels of a call. It is not inline: `extern template` keeps them out of a unit.
 template <class Backends, class Call>
 void this_thread::operator()(Call const& call) const {
-  if constexpr (requires { call.run_parts(*this); }) {
-    call.run_parts(*this);
-  } else if constexpr (is_compiled<Call>) {
+  if constexpr (is_compiled<Call>) {
     run_compiled(call);
+  } else if constexpr (requires { call.run_parts(*this); }) {
+    call.run_parts(*this);
   } else {
     auto const enter = Backends::template entries<Call>[Backends::chosen()];
     if constexpr (requires { call.size.count; })  // after the choice, which may throw

@@ -28,6 +28,28 @@ struct storage_advice {
   }
 };
 
+namespace detail {
+
+/// Advice on elements, which `read` converts. Its types have no unit's name: see simd/compiled.hpp.
+struct advice_call {
+  storage_advice* result;
+  std::size_t count;
+  void const* values;
+  void (*read)(void const* values, std::size_t first, std::span<float> to);
+  double lr, direction;  // and further members of a typical_update
+  std::uint64_t steps;
+  double tolerance;
+  int least_bytes;
+  std::span<float const> spread;
+
+  template <class Executor, class Self = advice_call>
+  LOWP_HOST_FN void run_parts(Executor const&) const {
+    *result = advice_on(static_cast<Self const&>(*this));
+  }
+};
+
+}  // namespace detail
+
 inline namespace LOWP_UNIT {
 
 /// The way to keep a list of tensors, and the tensors that need it.
@@ -37,12 +59,14 @@ struct list_advice {
   std::vector<std::string> decided_by{};  ///< ... and these: 'name', or a number without a name
   std::vector<storage_advice> tensors{};  ///< in the list's order
 
-  /// Returns "split 16+8; without 'a.norm', 'b.norm': bf16 stochastic".
+  /// Returns "split 16+8; without 'a', 'b', 'c' and 9 more: bf16 stochastic".
   [[nodiscard]] std::string text() const {
     std::string result(facts_of(choice).name);
-    for (std::size_t i = 0; i < decided_by.size(); ++i)
+    std::size_t const all = decided_by.size(), named = all == 4 ? 4 : std::min<std::size_t>(all, 3);
+    for (std::size_t i = 0; i < named; ++i)
       result += (i == 0 ? "; without " : ", ") + decided_by[i];
     if (decided_by.empty()) return result;
+    if (named < all) result.append(" and ").append(std::to_string(all - named)).append(" more");
     return result.append(": ").append(facts_of(smaller).name);
   }
 };
@@ -52,13 +76,11 @@ struct list_advice {
 namespace detail::inline LOWP_UNIT {
 
 /// Calls fn(a piece of p as floats, without those not finite) for all of p.
-template <class P, class Fn>
-void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
-  std::span<element_of<P> const> const all(p);
-  for (std::size_t first = 0; first < all.size(); first += buffer.size()) {
-    std::size_t const rest = all.size() - first,
-                      count = rest < buffer.size() ? rest : buffer.size();
-    cast(all.subspan(first, count), buffer.first(count));
+template <class Fn>
+void for_each_piece(advice_call const& p, std::span<float> buffer, Fn&& fn) {
+  for (std::size_t first = 0; first < p.count; first += buffer.size()) {
+    std::size_t const rest = p.count - first, count = rest < buffer.size() ? rest : buffer.size();
+    p.read(p.values, first, buffer.first(count));
     std::size_t finite = 0;
     for (float const each : buffer.first(count))
       if (lanes::is_finite(each)) buffer[finite++] = each;
@@ -66,11 +88,18 @@ void for_each_piece(P const& p, std::span<float> buffer, Fn&& fn) {
   }
 }
 
-LOWP_OPAQUE storage_advice advice_on(auto const& p, typical_update const& step) {
+/// A template, so that a unit with lowp::compiled does not compile it.
+template <class Call>
+LOWP_OPAQUE storage_advice advice_on(Call const& p) {
+  typical_update const step{.lr = p.lr,
+                            .direction = p.direction,
+                            .steps = p.steps,
+                            .tolerance = p.tolerance,
+                            .spread = {p.spread.begin(), p.spread.end()}};
   constexpr std::size_t piece = 4096;
   std::vector<float> values(piece);
   storage_advice result;
-  result.count = std::ranges::size(p);
+  result.count = p.count;
 
   amax largest;
   std::uint64_t finite = 0;
@@ -96,7 +125,7 @@ LOWP_OPAQUE storage_advice advice_on(auto const& p, typical_update const& step) 
   for (std::size_t i = kept_ways.size(); i-- > 0;) {
     stall_estimate& its = result.estimates[i];
     its = counts[i].estimate(kept_ways[i].is_stochastic);
-    if (kept_ways[i].bytes >= step.least_bytes && its.rare <= step.tolerance)
+    if (kept_ways[i].bytes >= p.least_bytes && its.rare <= step.tolerance)
       result.choice = static_cast<kept_as>(i);
   }
   return result;
@@ -124,12 +153,21 @@ LOWP_OPAQUE storage_advice advice_on(auto const& p, typical_update const& step) 
 template <class P>
 storage_advice advice_for(P& p, typical_update const& update) {
   if constexpr (input<P>) {
-    return advice_on(p, update);
+    using T = element_of<P>;
+    std::span<T const> const all(p);
+    auto const read = [](void const* values, std::size_t first, std::span<float> to) {
+      cast(std::span(static_cast<T const*>(values) + first, to.size()), to);
+    };
+    storage_advice result;
+    simd::this_thread{}(advice_call{&result, all.size(), all.data(), read, update.lr,
+                                    update.direction, update.steps, update.tolerance,
+                                    update.least_bytes, update.spread});
+    return result;
   } else {
     std::vector<float> values(read("p", p).size());
     run(simd::this_thread{}, "stall_advice", make<copy_element>{}, no_report,
         write("values", values), read("p", p));
-    return advice_on(values, update);
+    return advice_for(values, update);
   }
 }
 
@@ -246,3 +284,7 @@ LOWP_HOST_FN double stalled_decay(V&& v, double beta2) {
 }  // namespace functions
 
 }  // namespace lowp
+
+namespace lowp::simd {
+LOWP_COMPILED_CALL(advice, detail::advice_call)
+}  // namespace lowp::simd

@@ -127,3 +127,13 @@ LOWP_HOST_FN std::vector<typical_update> update_of(L const& list, Optimizer cons
 }  // namespace functions
 
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_REQUEST(part, P, M)                                                        \
+  LOWP_COMPILED_CALL(part, compiled_elements<detail::make_request<false, adamw>, no_report,      \
+                                             operand<float, access::write>,                      \
+                                             operand<P, access::read>, operand<P, access::read>, \
+                                             operand<M, access::read>, operand<M, access::read>>)
+LOWP_COMPILED_REQUESTS(LOWP_COMPILED_REQUEST)
+#undef LOWP_COMPILED_REQUEST
+}  // namespace lowp::simd

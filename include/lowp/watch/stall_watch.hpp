@@ -163,10 +163,9 @@ class stall_watch {
     for (auto const& tensor : list) {
       std::uint64_t const seen = reports[place].count, size = detail::read("p", tensor.p).size();
       if (seen != size)
-        detail::refuse_if(detail::joined_text({"stall_watch: the report on tensor ",
-                                               detail::tensor_text(list, place).c_str(), " counts ",
-                                               seen, " elements of ", size,
-                                               ": reports add up, so give each step new ones"}));
+        detail::refuse_if(detail::joined_text(
+            {"stall_watch: the report on tensor ", detail::tensor_text(list, place), " counts ",
+             seen, " elements of ", size, ": reports add up, so give each step new ones"}));
       ++place;
     }
     std::vector<Alarm> alarms;

@@ -158,6 +158,25 @@ void norm_one() {
   note(out, dw, db);
   rms_norm_backward(x, w, dy, second, out, dw, columns);
   note(out, dw);
+  rms_norm_backward(x, w, dy, second, added_to{out}, dw, columns);
+  layer_norm_backward(x, w, dy, first, second, added_to{out}, dw, db, columns);
+  note(out, dw, db);
+}
+template <class T>
+void sum_rows_one() {
+  std::vector<T> table = made<T>(14);
+  std::vector<int> ids(size / columns, 3);
+  ids.back() = 1;
+  std::vector<float> bias(columns);
+  add_rows(table, bias, columns);
+  scatter_add_rows(made<float>(15), ids, table, columns);
+  note(bias, table);
+}
+template <class Id>
+void gather_one() {
+  std::vector<bfloat16> out(size);
+  gather_rows(made<bfloat16>(14), std::vector<Id>(size / columns, 3), out, columns);
+  note(out);
 }
 template <class T, class Label>
 void loss_one() {
@@ -173,11 +192,14 @@ template <class T>
 void measure_one() {
   std::vector<T> g = made<T>(9);
   gradient_report seen_before, seen_after;
+  sum_report total;
+  sum(g, total);
   unscale(g, 0.5f, seen_before);
   clip(g, 1.0);
   measure(g, seen_after);
   std::vector const extremes{seen_before.largest.value(), seen_after.largest.value(),
-                             static_cast<float>(abs_range_of<float>(g).max_abs)};
+                             static_cast<float>(abs_range_of<float>(g).max_abs),
+                             static_cast<float>(total.value())};
   note(g, extremes);
 }
 template <kept_as Way>
@@ -185,6 +207,16 @@ void advice_one() {
   std::vector<float> least(size);
   functions::least_updates<Way>(made<float>(10), toward::plus_infinity, least);
   note(least);
+}
+template <class P, class M>
+void request_one() {
+  std::vector<P> p = made<P>(1), g = made<P>(3);
+  std::vector<M> m = made<M>(16), v(size, M(1));
+  storage_advice const advice = stall_advice(p, update_of(p, g, m, v, adamw{}, 9));
+  std::vector<float> shares;
+  for (stall_estimate const& each : advice.estimates)
+    shares.push_back(static_cast<float>(each.stalled + each.lr_half));
+  note(shares);
 }
 
 }  // namespace
@@ -200,6 +232,9 @@ int main() {
 #define LOSS(part, T, Label) loss_one<T, Label>();
 #define MEASURE(part, T) measure_one<T>();
 #define ADVICE(part, way) advice_one<kept_as::way>();
+#define REQUEST(part, P, M) request_one<P, M>();
+#define SUM_ROWS(part, T) sum_rows_one<T>();
+#define GATHER(part, Id) gather_one<Id>();
   LOWP_COMPILED_CASTS(CAST)
   LOWP_COMPILED_FUSED_ADDS(ADD)
   LOWP_COMPILED_UPDATES(STEP)
@@ -210,5 +245,8 @@ int main() {
   LOWP_COMPILED_CROSS_ENTROPIES(LOSS)
   LOWP_COMPILED_MEASURES(MEASURE)
   LOWP_COMPILED_ADVICE(ADVICE)
+  LOWP_COMPILED_REQUESTS(REQUEST)
+  LOWP_COMPILED_ROW_SUMS(SUM_ROWS)
+  LOWP_COMPILED_GATHERS(GATHER)
   std::printf("%016llx\n", static_cast<unsigned long long>(seen.value()));
 }

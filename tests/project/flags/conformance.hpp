@@ -182,6 +182,12 @@ inline void note_pieces(fingerprint& f) {
   rms_norm_backward(stream, weight, x, std::vector<float>(3, 1.0f), added_to{y}, dweight, 100);
   f.note(y);
   f.note(dweight);
+  gather_rows(stream, std::vector{2, -100, 1}, z, 100);
+  f.note(z);
+  scatter_add_rows(x, std::vector{1, 0, 1}, stream, 100);
+  f.note(stream);
+  add_rows(x, dweight, 100);
+  f.note(dweight);
   gelu(x, y);
   f.note(y);
   gated_silu(x, z, y);

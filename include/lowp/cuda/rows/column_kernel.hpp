@@ -3,7 +3,7 @@
 //
 // A warp has 32 columns. Each warp of a block adds up sixteen rows. Then the first one adds these
 // sums in order. If many groups have sums of their own, a block has more columns. Its warps share
-// these if a group has no more than sixteen rows.
+// these if a group has no more than sixteen rows. Else the blocks of the group's first places do.
 #pragma once
 
 #include <lowp/cuda/rows/row_plan.hpp>
@@ -40,16 +40,21 @@ struct column_kernel_call<Operation, Groups, Scores,
   LOWP_FN void run(Thread const& thread) const {
     std::uint32_t const tiles_of_row = (columns + of_tile - 1) / of_tile;
     for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks()) {
-      std::uint64_t const place = tile / tiles_of_row;
-      if (!groups.begins(place)) continue;
+      std::uint32_t const pieces = of_tile / warp_threads;
+      std::uint32_t const piece = groups.before(tile / tiles_of_row, pieces);
+      if (piece == pieces) continue;
+      std::uint64_t const place = tile / tiles_of_row - piece;
       std::uint64_t const end = groups.end(place);
       std::uint32_t const column = static_cast<std::uint32_t>(tile % tiles_of_row) * of_tile;
       if (!is_one && end - place <= simd::column_group) {
-        if constexpr (!is_one) sum_few(thread, place, end, column + thread.thread());
+        if constexpr (!is_one)
+          if (piece == 0) sum_few(thread, place, end, column + thread.thread());
         continue;
       }
-      for (std::uint32_t n = 0; n < of_tile && column + n < columns; n += warp_threads)
-        sum_columns(thread, place, end, column + n + thread.thread() % warp_threads);
+      for (std::uint64_t n = piece; n < pieces; n += end - place)
+        if (std::uint64_t const first = column + n * warp_threads; first < columns)
+          sum_columns(thread, place, end,
+                      static_cast<std::uint32_t>(first) + thread.thread() % warp_threads);
     }
   }
 

@@ -9,8 +9,13 @@
 //     state.save(path);
 #pragma once
 
-#include <lowp/io/checkpoint/state.hpp>
 #include <lowp/ops/storage_operands.hpp>
+
+#if defined(LOWP_COMPILED_CHECKPOINTS)  // lowp::compiled has them
+#include <lowp/io/checkpoint/compiled_state.hpp>
+#else
+#include <lowp/io/checkpoint/state.hpp>
+#endif
 
 #include <span>
 #include <string>
@@ -97,19 +102,22 @@ class checkpoint {
   template <checkpoint_scalar T>
   checkpoint& scalar(std::string const& name, T& value) {
     static_assert(!std::is_const_v<T>, "loading changes a scalar");
-    state_.add(
-        name,
-        {&value, [](void const* from) { return detail::scalar_text(*static_cast<T const*>(from)); },
-         [](std::string_view text, void* to) {
-           return detail::parse_scalar(text, static_cast<T*>(to));
-         }});
+    state_.add(name,
+               detail::saved_scalar{&value,
+                                    [](void const* from) {
+                                      return detail::scalar_text(*static_cast<T const*>(from));
+                                    },
+                                    [](std::string_view text, void* to) {
+                                      return detail::parse_scalar(text, static_cast<T*>(to));
+                                    }});
     return *this;
   }
   /// Adds a stochastic mode's numbers and its generator's name: `load` refuses another generator.
   template <detail::draws_bits R>
   checkpoint& rounding(std::string const& name, R& mode) {
-    state_.add(name + ".generator", {nullptr, [](void const*) { return std::string(R::generator); },
-                                     [](std::string_view, void*) { return true; }, R::generator});
+    state_.add(name + ".generator",
+               detail::saved_scalar{nullptr, [](void const*) { return std::string(R::generator); },
+                                    [](std::string_view, void*) { return true; }, R::generator});
     return scalar(name + ".seed", mode.seed)
         .scalar(name + ".stream", mode.stream)
         .scalar(name + ".offset", mode.offset);
@@ -131,10 +139,10 @@ class checkpoint {
     requires requires(S& s) { s.history[0].bits; }
   checkpoint& scaler(std::string const& name, S& s) {
     static_assert(sizeof(s.history[0]) == sizeof(std::uint32_t));
-    constexpr std::size_t length = sizeof(s.history) / sizeof(std::uint32_t);
-    state_.add(
-        name + ".history",
-        {{length}, safetensors::dtype::u32, "", std::as_writable_bytes(std::span(s.history))});
+    std::uint64_t const length = sizeof(s.history) / sizeof(std::uint32_t);
+    state_.add(name + ".history",
+               detail::saved_tensor{std::span(&length, 1), safetensors::dtype::u32, "",
+                                    std::as_writable_bytes(std::span(s.history))});
     return scalar(name + ".scale", s.scale)
         .scalar(name + ".margin", s.margin)
         .scalar(name + ".algorithm", s.algorithm)
@@ -167,11 +175,12 @@ class checkpoint {
     using T = std::ranges::range_value_t<R>;
     auto const bytes = std::as_writable_bytes(std::span(range));
     if constexpr (safetensors::stored<T>)
-      state_.add(name, {shape, safetensors::dtype_of<T>, "", bytes});
+      state_.add(name, detail::saved_tensor{shape, safetensors::dtype_of<T>, "", bytes});
     else
-      state_.add(name, {shape, safetensors::dtype_of<typename T::storage>,
-                        detail::format_text(T::descriptor), bytes,
-                        static_cast<std::byte>(T::descriptor.code_mask() >> 8 * (sizeof(T) - 1))});
+      state_.add(name, detail::saved_tensor{shape, safetensors::dtype_of<typename T::storage>,
+                                            detail::format_text(T::descriptor), bytes,
+                                            static_cast<std::byte>(T::descriptor.code_mask() >>
+                                                                   8 * (sizeof(T) - 1))});
   }
 
   detail::checkpoint_state state_;

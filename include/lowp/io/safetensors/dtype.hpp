@@ -6,6 +6,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 namespace lowp::safetensors {
 
@@ -80,3 +81,17 @@ template <stored T>
 inline constexpr dtype dtype_of = *detail::type_of<T>;
 
 }  // namespace lowp::safetensors
+
+namespace lowp::safetensors::detail::inline LOWP_UNIT {
+
+/// Returns the bytes of a tensor. Returns no value if a product exceeds 2^64 bits, or is no whole
+/// bytes. Extents are multiplied from the left, as in the reference implementation.
+inline std::optional<std::uint64_t> bytes_of(dtype type, std::vector<std::uint64_t> const& shape) {
+  std::uint64_t bits = 1;
+  for (std::uint64_t const extent : shape)
+    if (__builtin_mul_overflow(bits, extent, &bits)) return {};
+  if (__builtin_mul_overflow(bits, bits_of(type), &bits) || bits % 8 != 0) return {};
+  return bits / 8;
+}
+
+}  // namespace lowp::safetensors::detail::inline LOWP_UNIT

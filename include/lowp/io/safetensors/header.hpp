@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <bit>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -74,16 +73,6 @@ inline std::string shown(dtype type, std::vector<std::uint64_t> const& shape) {
 /// Returns "data_offsets [0, 24]".
 inline std::string shown_offsets(tensor const& t) {
   return "data_offsets [" + std::to_string(t.begin) + ", " + std::to_string(t.end) + "]";
-}
-
-/// Returns the bytes of a tensor. Returns no value if a product exceeds 2^64 bits, or is no whole
-/// bytes. Extents are multiplied from the left, as in the reference implementation.
-inline std::optional<std::uint64_t> bytes_of(dtype type, std::vector<std::uint64_t> const& shape) {
-  std::uint64_t bits = 1;
-  for (std::uint64_t const extent : shape)
-    if (__builtin_mul_overflow(bits, extent, &bits)) return {};
-  if (__builtin_mul_overflow(bits, bits_of(type), &bits) || bits % 8 != 0) return {};
-  return bits / 8;
 }
 
 inline error_text check_size(tensor const& t) {

@@ -32,6 +32,7 @@ struct one_group {
   std::size_t rows;
 
   LOWP_FN static bool begins(std::size_t) { return true; }
+  LOWP_FN static std::uint32_t before(std::size_t, std::uint32_t) { return 0; }
   LOWP_FN std::size_t end(std::size_t) const { return rows; }
   LOWP_FN static std::size_t row(std::size_t place) { return place; }
   LOWP_FN static std::size_t target(std::size_t) { return 0; }

@@ -47,6 +47,13 @@ struct rows_by_id {
   LOWP_FN bool begins(std::size_t place) const {
     return target(place) != no_id && (place == 0 || target(place - 1) != target(place));
   }
+  /// Returns the number of places before this one in its group, or `most` if that is less.
+  LOWP_FN std::uint32_t before(std::size_t place, std::uint32_t most) const {
+    if (target(place) == no_id) return most;
+    std::uint32_t count = 0;
+    while (count < most && !begins(place - count)) ++count;
+    return count;
+  }
   /// Looks ever farther ahead, then halves the distance.
   LOWP_FN std::size_t end(std::size_t place) const {
     auto const has = [&](std::size_t p) { return p < places && target(p) == target(place); };

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a checkpoint keeps, without its type: numbers as text that reads back to the same bits, and
+// the formats of codes.
+#pragma once
+
+#include <lowp/base/text.hpp>
+#include <lowp/format/charconv.hpp>
+#include <lowp/io/safetensors/dtype.hpp>
+
+#include <charconv>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace lowp {
+
+namespace detail {
+
+/// A truth value, or an integer of at most 64 bits that the standard library reads: it reads no
+/// char16_t.
+template <class T>
+concept whole_scalar =
+    std::same_as<T, bool> || (std::integral<T> && sizeof(T) <= sizeof(std::uint64_t) &&
+                              requires(char const* text, std::remove_const_t<T>& value) {
+                                std::from_chars(text, text, value);
+                              });
+
+template <class T>
+inline constexpr bool is_whole_enumeration = false;
+template <class T>
+  requires std::is_enum_v<T>
+inline constexpr bool is_whole_enumeration<T> = whole_scalar<std::underlying_type_t<T>>;
+
+}  // namespace detail
+
+/// A value that a checkpoint keeps as text: an integer of at most 64 bits, truth value,
+/// enumeration, float or double. A file may give an enumeration any number of its underlying type.
+/// Fix that type (`enum mode : int`): else a number beyond the enumerators' bits is undefined.
+template <class T>
+concept checkpoint_scalar = detail::whole_scalar<T> || detail::is_whole_enumeration<T> ||
+                            std::same_as<T, float> || std::same_as<T, double>;
+
+namespace detail::inline LOWP_UNIT {
+
+template <class T>
+using bits_of_scalar = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
+
+/// The text around a NaN's bits, which are hexadecimal: decimal text would lose them.
+inline constexpr std::string_view nan_before = "nan(0x", nan_after = ")";
+
+template <class T>
+std::string scalar_text(T value) {
+  if constexpr (std::is_enum_v<T>) {
+    return scalar_text(static_cast<std::underlying_type_t<T>>(value));
+  } else if constexpr (std::same_as<T, bool>) {
+    return value ? "true" : "false";
+  } else if constexpr (std::integral<T>) {
+    return text_of(value);
+  } else {
+    if (!unpack(static_cast<double>(value)).nan) return text_of(value);
+    char text[16];
+    auto const bits = __builtin_bit_cast(bits_of_scalar<T>, value);
+    return std::string(nan_before)
+        .append(text, std::to_chars(text, text + sizeof(text), bits, 16).ptr)
+        .append(nan_after);
+  }
+}
+
+/// Returns true if all of `text` is a T. Then stores it in *to unless `to` is null.
+template <class T>
+bool parse_scalar(std::string_view text, T* to) {
+  char const* const end = text.data() + text.size();
+  T value{};
+  if constexpr (std::is_enum_v<T>) {
+    std::underlying_type_t<T> number{};
+    if (!parse_scalar(text, &number)) return false;
+    value = static_cast<T>(number);
+  } else if constexpr (std::same_as<T, bool>) {
+    value = text == "true";
+    if (!value && text != "false") return false;
+  } else if constexpr (std::integral<T>) {
+    auto const read = std::from_chars(text.data(), end, value);
+    if (read.ec != std::errc() || read.ptr != end) return false;
+  } else if (text.starts_with(nan_before) && text.ends_with(nan_after)) {
+    bits_of_scalar<T> bits = 0;
+    char const* const last = end - nan_after.size();
+    auto const read = std::from_chars(text.data() + nan_before.size(), last, bits, 16);
+    if (read.ec != std::errc() || read.ptr != last) return false;
+    value = __builtin_bit_cast(T, bits);
+    if (!unpack(static_cast<double>(value)).nan) return false;
+  } else {
+    auto const [number, stop] = scanner(text.data(), end).number();
+    if (stop != end || text.empty() || number.nan) return false;
+    value = nearest<T>(number);
+    auto const magnitude = __builtin_bit_cast(bits_of_scalar<T>, value) << 1;
+    bool const is_out_of_range = unpack(static_cast<double>(value)).infinite != number.infinite ||
+                                 (magnitude == 0) != (number.significand == 0 && !number.infinite);
+    if (is_out_of_range) return false;
+  }
+  if (to != nullptr) *to = value;
+  return true;
+}
+
+/// The names that a file has for `specials`, in its order. A name stays when the enumeration grows.
+inline constexpr std::string_view specials_names[] = {"ieee", "nan_all_ones", "nan_negative_zero",
+                                                      "none", "p3109_extended"};
+inline constexpr std::string_view before_specials = " specials ";
+
+/// Returns the facts that give codes of the same width another meaning.
+inline std::string format_text(format const& f) {
+  std::string text = f.has_sign ? "e" : "unsigned e";
+  text.append(std::to_string(f.exponent_bits)).append("m");
+  text.append(std::to_string(f.significand_bits)).append(" bias ");
+  text.append(std::to_string(f.bias)).append(before_specials);
+  return text.append(specials_names[static_cast<std::size_t>(f.special_values)]);
+}
+
+}  // namespace detail::inline LOWP_UNIT
+
+namespace detail {
+
+/// A tensor of a checkpoint. The types here have no unit's name: see compiled_state.hpp.
+struct saved_tensor {
+  std::span<std::uint64_t const> shape;
+  safetensors::dtype type;
+  std::string_view format;  ///< format of codes that the file has only as integers
+  std::span<std::byte> bytes;
+  std::byte high_byte{0xff};  ///< the bits that a code may have in its last byte
+};
+struct saved_scalar {
+  void* value;
+  std::string (*text)(void const*);
+  bool (*parse)(std::string_view, void*);  ///< into null: only checks
+  char const* only = nullptr;              ///< the only text that a file may have
+};
+
+}  // namespace detail
+
+}  // namespace lowp
