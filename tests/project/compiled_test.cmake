@@ -33,7 +33,7 @@ foreach(flags "-O0" "-O2;-fvisibility=hidden" "-O3;-ffast-math;-march=native" "-
     string(REGEX MATCHALL "[^\n]*::enter<lowp::simd::(element|row|column)_call[^\n]*" kernels "${symbols}")
     string(REGEX MATCHALL "U void lowp::simd::run_compiled" taken "${symbols}")
     list(LENGTH taken count)
-    if(kernels OR count LESS 160)
+    if(kernels OR count LESS 176)
       message(SEND_ERROR "${flags}: ${count} calls of the library, and kernels of the unit: ${kernels}")
     endif()
   endif()
@@ -49,6 +49,17 @@ foreach(flags "-O0" "-O2;-fvisibility=hidden" "-O3;-ffast-math;-march=native" "-
     endif()
     message("${flags}, ${backend}: ${count} calls, the same bits")
   endforeach()
+endforeach()
+
+# A row has the same bits in any batch.
+run(${CXX} -std=c++20 ${warnings} -O1 -I${ROOT}/include -DLOWP_COMPILED ${CMAKE_CURRENT_LIST_DIR}/compiled/batch.cpp
+    ${LIBRARY} -o ${SCRATCH}/batch)
+foreach(backend IN LISTS backends)
+  set(ENV{LOWP_ISA} ${backend})
+  execute_process(COMMAND ${SCRATCH}/batch OUTPUT_VARIABLE said ERROR_VARIABLE error RESULT_VARIABLE status)
+  if(NOT status EQUAL 0 AND NOT error MATCHES "is not a backend here")
+    message(SEND_ERROR "${backend}: ${said}${error}")
+  endif()
 endforeach()
 
 # An installed tree, which is moved, has it for CMake and for pkg-config. It is installed with the library as built here.
@@ -69,7 +80,7 @@ if(pkg_config)
   file(GLOB_RECURSE pc ${SCRATCH}/moved/lowp-compiled.pc)
   cmake_path(GET pc PARENT_PATH folder)
   set(ENV{PKG_CONFIG_PATH} ${folder})
-  execute_process(COMMAND ${pkg_config} --cflags --libs "lowp-compiled >= 0.1" OUTPUT_VARIABLE flags
+  execute_process(COMMAND ${pkg_config} --cflags --libs "lowp-compiled >= 0.2" OUTPUT_VARIABLE flags
                   COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${flags}")
   run(${CXX} -std=c++20 ${install}/main.cpp ${flags} -o ${SCRATCH}/by_pkg_config)

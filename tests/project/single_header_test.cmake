@@ -15,6 +15,12 @@ endforeach()
 execute_process(COMMAND ${CMAKE_COMMAND} -DOUT=${include}/lowp/lowp.hpp -P
                         ${ROOT}/.packaging/single_header.cmake COMMAND_ERROR_IS_FATAL ANY)
 
+# Compiler Explorer takes no more.
+file(SIZE ${include}/lowp/lowp.hpp bytes)
+if(bytes GREATER 1500000)
+  message(SEND_ERROR "the single header has ${bytes} bytes")
+endif()
+
 # is_silent(COMMAND...): it succeeds and prints nothing.
 function(is_silent)
   execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE out ERROR_VARIABLE out)

@@ -9,15 +9,7 @@
 
 namespace lowp {
 
-namespace detail::inline LOWP_UNIT {
-
-/// Returns the name of a format that does not hold squares of gradients.
-template <narrow T>
-error_text name_of_format() {
-  if constexpr (std::same_as<explicit_of<T>, float16>) return "float16";
-  constexpr std::uint64_t bits = T::descriptor.bits(), digits = std::numeric_limits<T>::digits;
-  return joined_text({"float", bits, "_e", bits - digits, "m", digits - 1});
-}
+namespace detail {
 
 /// Stores what a step asks of p, or its second moment, and takes no step.
 template <class Element, bool IsMoment>
@@ -46,6 +38,18 @@ struct make_request {
     return request_of_step<typename Optimizer::element, IsMoment>{make()};
   }
 };
+
+}  // namespace detail
+
+namespace detail::inline LOWP_UNIT {
+
+/// Returns the name of a format that does not hold squares of gradients.
+template <narrow T>
+error_text name_of_format() {
+  if constexpr (std::same_as<explicit_of<T>, float16>) return "float16";
+  constexpr std::uint64_t bits = T::descriptor.bits(), digits = std::numeric_limits<T>::digits;
+  return joined_text({"float", bits, "_e", bits - digits, "m", digits - 1});
+}
 
 /// Refuses a second moment of a step if elements would be rounded to 0.
 template <narrow V>

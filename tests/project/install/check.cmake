@@ -35,7 +35,7 @@ if(WAY STREQUAL pkg_config)
   file(GLOB_RECURSE pc ${SCRATCH}/moved/lowp.pc)
   cmake_path(GET pc PARENT_PATH folder)
   set(ENV{PKG_CONFIG_PATH} ${folder})
-  execute_process(COMMAND ${pkg_config} --cflags "lowp >= 0.1" OUTPUT_VARIABLE flags
+  execute_process(COMMAND ${pkg_config} --cflags "lowp >= 0.2" OUTPUT_VARIABLE flags
                   COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${flags}")
   run(${compile} ${flags} ${source} -o ${SCRATCH}/main)
