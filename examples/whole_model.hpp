@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a whole model needs beside the library: products of matrices, and a text to learn.
+// Products of matrices, and a text to learn: what a whole model needs beside the library.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Computes a number that stands for the bits of every operation, on each backend of this machine, and
-# compares it with the recorded one: sh tests/fingerprint.sh
+# Computes a number that stands for the bits of every operation, on each backend of this machine.
+# Compares it with the recorded one: sh tests/fingerprint.sh
 # CXX and CXXFLAGS name another compiler and other flags than -O2. The build takes a minute or two.
 set -eu
 cd "$(dirname -- "$0")/.."

@@ -53,6 +53,8 @@ TEST(cuda_embedding, has_the_bits_of_the_host) {
   }
   expect_bits_of_host<lowp::bfloat16, lowp::bfloat16, std::int64_t>(2500, 5000, 3, 32);
   expect_bits_of_host<float, float, std::int32_t>(40, 9, 300, 256);
+  // Few ids, whose columns are work for several blocks.
+  expect_bits_of_host<float, float, std::int32_t>(300, 2, 300, 256);
 }
 
 // Rows of which an access takes 16 bytes, 4, 2 or 1.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program with globals that are called as our parameters, and macros. It calls most of the library.
+// A program with macros, and with globals that are called as our parameters. It calls most of the
+// library.
 #include "user_macros.hpp"
 
 extern int a, b, c, d, e, f, g, h, i, j, k, l, m, n, o, p, q, r, s, t, u, v, w, x, y, z;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The contents of a checkpoint in the library lowp::compiled. A unit that is linked with it compiles
-// neither files nor JSON. Nothing that both sides see has a unit's name.
+// The contents of a checkpoint in the library lowp::compiled. A unit that is linked with it has
+// neither files nor JSON to compile. Nothing that both sides see has a unit's name.
 #pragma once
 
 #include <lowp/io/checkpoint/saved.hpp>

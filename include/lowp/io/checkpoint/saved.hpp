@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a checkpoint keeps, without its type: numbers as text that reads back to the same bits, and
-// the formats of codes.
+// Parts of a checkpoint, without their types. Numbers are text that reads back to the same bits.
 #pragma once
 
 #include <lowp/base/text.hpp>
