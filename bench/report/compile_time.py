@@ -46,15 +46,15 @@ void f(F x, B y, std::span<lowp::float8_e4m3fn> z, B g, F m, F v, lowp::update_r
   lowp::softmax(y, y, 64);
   lowp::rms_norm(y, g, y, 64, 1e-5f);
 }'''
-ON_STREAM = '#include <lowp/cuda/lowp.cuh>\n' + SPANS + 'namespace on_gpu = lowp::cuda;\n'
-CUDA_CAST = ON_STREAM + ('void f(cudaStream_t stream, std::span<float const> x, std::span<bfloat16> y) '
+ON_STREAM = '#include <lowp/cuda/{}.cuh>\n' + SPANS + 'namespace on_gpu = lowp::cuda;\n'
+CUDA_CAST = ON_STREAM.format('cast') + ('void f(cudaStream_t stream, std::span<float const> x, std::span<bfloat16> y) '
                          '{ on_gpu::cast(stream, x, y); }')
-CUDA_ADAMW = ON_STREAM + '''
+CUDA_ADAMW = ON_STREAM.format('update') + '''
 void f(cudaStream_t stream, std::span<bfloat16> p, std::span<bfloat16 const> g, std::span<float> m,
        std::span<float> v, lowp::update_report& report) {
   on_gpu::update(stream, p, g, m, v, lowp::adamw{}, 1, lowp::stochastic{.seed = 1}, report);
 }'''
-CUDA_ELEVEN = ON_STREAM + '''
+CUDA_ELEVEN = ON_STREAM.format('lowp') + '''
 using F = std::span<float>;
 using B = std::span<bfloat16>;
 lowp::stochastic const mode{.seed = 1};

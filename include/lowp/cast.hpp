@@ -25,4 +25,6 @@
 #include <lowp/storage/packed.hpp>
 #include <lowp/storage/scale.hpp>
 
+#define LOWP_CASTS(X) X(cast) X(scaled_cast) X(block_cast) X(split) X(join) X(resync) X(transform)
+
 #include <lowp/base/restore_macros.inc>

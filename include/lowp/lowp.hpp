@@ -17,9 +17,9 @@
 // The operations of every executor: openmp.hpp and cuda/lowp.cuh make theirs from this list.
 // clang-format off
 #define LOWP_OPERATIONS(X) \
-  X(cast) X(scaled_cast) X(block_cast) X(split) X(join) X(resync) X(transform) \
-  X(fused_add) X(update) X(adafactor_direction) \
-  X(unscale) X(measure) X(sum) X(dot) \
+  LOWP_CASTS(X) LOWP_UPDATES(X) LOWP_OTHERS(X)
+#define LOWP_OTHERS(X) \
+  X(fused_add) X(adafactor_direction) X(sum) X(dot) \
   LOWP_ACTIVATIONS(LOWP_FOUR_OF_ACTIVATION, X) \
   X(softmax) X(log_softmax) X(softmax_pb_relax) X(scale_mask_softmax) X(cross_entropy) \
   X(softmax_backward) X(log_softmax_backward) X(scale_mask_softmax_backward) \

@@ -20,4 +20,6 @@
 #include <lowp/train/tree_add.hpp>
 #include <lowp/train/update.hpp>
 
+#define LOWP_UPDATES(X) X(update) X(unscale) X(measure)
+
 #include <lowp/base/restore_macros.inc>

@@ -47,10 +47,7 @@ struct on_grid {
         },
         arrays);
     int const width = widest(arrays);
-    if constexpr ((may_be_absent<Make> && is_reported<Report>) || requires { Grid::has_one_text; })
-      launch<any_width>(width, call, 0, table);
-    else
-      with_width(width, [&](auto w) { launch<w>(w, call, 0, table); });
+    launch(width, call, 0, table);
   }
   template <class RowCall>
   void operator()(RowCall const& call) const {
@@ -79,7 +76,7 @@ struct on_grid {
   }
 
  protected:
-  template <int Width, class Make, class Report, std::size_t... K, class... Operand, class Table>
+  template <class Make, class Report, std::size_t... K, class... Operand, class Table>
   void launch(int width,
               simd::element_call<Make, Report, std::index_sequence<K...>, Operand...> const& call,
               std::uint32_t stride, Table const& table) const {
@@ -99,14 +96,22 @@ struct on_grid {
     }();
     constexpr bool is_conversion = requires { decltype(made())::is_conversion; };
     constexpr detail::nans kind = is_conversion ? detail::nans::kept : detail::nans::canonical;
-    grid.template run<Report>(kernel_call<Width, std::remove_cv_t<decltype(made)>, Report, Table,
-                                          std::index_sequence<K...>, kernel_operand_of<Operand>...>{
-        {kernel_operand_for<Operand>::of(std::get<K>(call.operands), kind)}...,
-        made,
-        call.report,
-        stride,
-        width,
-        table});
+    auto const run = [&](auto text) {
+      grid.template run<Report>(
+          kernel_call<text, std::remove_cv_t<decltype(made)>, Report, Table,
+                      std::index_sequence<K...>, kernel_operand_of<Operand>...>{
+              {kernel_operand_for<Operand>::of(std::get<K>(call.operands), kind)}...,
+              made,
+              call.report,
+              stride,
+              width,
+              table});
+    };
+    // Only full accesses have a text of their own: each text takes long to compile.
+    if constexpr (!(may_be_absent<Make> && is_reported<Report>) &&
+                  !requires { Grid::has_one_text; })
+      if (width == widths[0]) return run(std::integral_constant<int, widths[0]>{});
+    run(std::integral_constant<int, any_width>{});
   }
 
  private:

@@ -16,12 +16,19 @@ bool permits(int width, T const* data) {
 /// Returns true for scales, which are bytes and are moved one by one.
 inline bool permits(int, std::byte const*) { return true; }
 
+/// Returns the widest accesses that are permitted.
+template <class IsPermitted>
+  requires std::predicate<IsPermitted const&, int>
+int widest(IsPermitted const& is_permitted) {
+  for (int const width : widths)
+    if (is_permitted(width)) return width;
+  return 1;
+}
 template <class... Array>
 int widest(std::tuple<Array...> const& arrays) {
-  for (int const width : widths)
-    if (std::apply([&](auto... each) { return (permits(width, each.data()) && ...); }, arrays))
-      return width;
-  return 1;
+  return widest([&](int width) {
+    return std::apply([&](auto... each) { return (permits(width, each.data()) && ...); }, arrays);
+  });
 }
 
 /// The kernel operand of an operand: a `type`, which `of` makes. Numbers have one rounding to

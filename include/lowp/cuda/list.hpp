@@ -57,15 +57,14 @@ struct on_list : on_grid<Grid> {
     tensor_table<arrays, capacity> table;
     for (int const width : widths) {
       auto const launch_table = [&] {
-        if (table.size != 0)
-          with_width(width, [&](auto w) { this->template launch<w>(w, call, stride, table); });
+        if (table.size != 0) this->launch(width, call, stride, table);
         table.size = 0;
         table.tiles = 0;
       };
       for (listed_tensor const& tensor : tensors) {
         if (tensor.width != width) continue;
         auto& entry = table.at[table.size++];
-        std::copy_n(tensor.data, arrays, entry.data);
+        for (int i = 0; i < arrays; ++i) entry.data[i] = tensor.data[i];
         entry.count = tensor.count;
         entry.first_tile = table.tiles;
         entry.number = tensor.number;

@@ -38,7 +38,8 @@
 //
 // There a std::span<update_report> in device memory may replace the report: one for each tensor.
 //
-// overflow_watch.cuh has an overflow_watch of device memory.
+// cast.cuh and update.cuh have less and compile faster: the calls of cast.hpp and update.hpp, but
+// resync in cast.cuh alone. overflow_watch.cuh has an overflow_watch of device memory.
 //
 // try_cast and so on return a status. The others throw: std::invalid_argument if lowp's function
 // refuses the call or the device cannot reach memory; lowp::cuda::error if CUDA refuses, also if it
@@ -47,23 +48,20 @@
 
 #include <lowp/base/hide_macros.inc>
 
-#include <lowp/cuda/on_stream.cuh>
+#include <lowp/cuda/cast.cuh>
 #include <lowp/cuda/rotated.hpp>
+#include <lowp/cuda/update.cuh>
 #include <lowp/lowp.hpp>
 #include <lowp/quantize.hpp>
 
 namespace lowp::cuda {
 
-#define LOWP_ON_STREAM(name)                                         \
-  inline constexpr on_stream<detail::name##_operation, true> name{}; \
-  inline constexpr on_stream<detail::name##_operation, false> try_##name{};
-LOWP_OPERATIONS(LOWP_ON_STREAM)
+LOWP_OTHERS(LOWP_ON_STREAM)
 LOWP_ON_STREAM(census)
 LOWP_ON_STREAM(abs_range_of)
 LOWP_ON_STREAM(quantize)
 LOWP_ON_STREAM(dequantize)
 LOWP_ON_STREAM(hadamard)
-#undef LOWP_ON_STREAM
 
 }  // namespace lowp::cuda
 

@@ -168,6 +168,10 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
   }
 };
 
+#define LOWP_ON_STREAM(name)                                         \
+  inline constexpr on_stream<detail::name##_operation, true> name{}; \
+  inline constexpr on_stream<detail::name##_operation, false> try_##name{};
+
 }  // namespace lowp::cuda
 
 #include <lowp/base/restore_macros.inc>

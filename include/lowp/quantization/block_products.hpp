@@ -10,8 +10,6 @@
 #include <lowp/quantization/quantized.hpp>
 #include <lowp/report/exact_sum.hpp>
 
-#include <ranges>
-
 namespace lowp {
 
 enum class accumulation : std::uint8_t {

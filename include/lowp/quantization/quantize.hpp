@@ -6,7 +6,6 @@
 #include <lowp/quantization/tile_scales.hpp>
 #include <lowp/report/amax.hpp>
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -132,12 +131,13 @@ struct quantize_operation : operation<Executor> {
     auto const to = write("", target, rounding, overflow::saturate);
     auto const from = read("in", in);
     constexpr bool is_on_a_device = requires { Executor::has_own_memory; };
+    constexpr int in_together = kept_together<std::remove_cvref_t<In>>;
+    constexpr int out_together = kept_together<decltype(out.codes)>;
     char const* const function = name_on(this->executor, "quantize");
     error_text wrong = wrong_shape(function, recipe, out.codes.size(), options.columns);
     if (is_on_a_device && wrong.empty())
-      wrong = wrong_on_a_device(
-          function, recipe, options, out.tensor_scale_at != nullptr,
-          std::max(kept_together<std::remove_cvref_t<In>>, kept_together<decltype(out.codes)>));
+      wrong = wrong_on_a_device(function, recipe, options, out.tensor_scale_at != nullptr,
+                                in_together > out_together ? in_together : out_together);
     amax largest = options.largest.value_or(amax{});
     if constexpr (!is_on_a_device)
       if (options.largest_at != nullptr) largest = *options.largest_at;

@@ -7,8 +7,6 @@
 
 #include <lowp/ops/arguments.hpp>
 
-#include <algorithm>
-#include <ranges>
 #include <span>
 
 namespace lowp {
@@ -44,7 +42,8 @@ struct scale_tiles_operation {
                              padded, " in tiles: in has ", in.size(), ", out has ", out.size()}));
     check.no_overlap(extent("in", in), extent("out", out));
     refuse_if(check.text());
-    if (IsToTiles) std::ranges::fill(out, element_of<To>::from_bits(0));
+    if (IsToTiles)
+      for (auto& scale : out) scale = element_of<To>::from_bits(0);
     for (std::size_t i = 0; i < size; ++i) {
       std::size_t const place = scale_tiles_place(i / columns, i % columns, columns);
       out[IsToTiles ? place : i] = in[IsToTiles ? i : place];

@@ -7,8 +7,6 @@
 #include <lowp/lanes/lanes.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
-#include <algorithm>
-
 namespace lowp::cuda {
 
 template <class Label>
@@ -66,8 +64,8 @@ template <class Grid, class Label>
 void run_row_call(Grid& grid, simd::label_call<Label> const& call) {
   using kernel = label_kernel_call<Label>;
   std::uint64_t const of_tile = std::uint64_t{grid.threads()} * tuning::labels_of_thread;
-  std::uint64_t const tiles =
-      std::min<std::uint64_t>((call.rows + of_tile - 1) / of_tile, tuning::most_label_tiles);
+  std::uint64_t const wanted = (call.rows + of_tile - 1) / of_tile;
+  std::uint64_t const tiles = wanted < tuning::most_label_tiles ? wanted : tuning::most_label_tiles;
   auto const run = [&](kernel const& step) { grid.template run<simd::no_report>(step); };
   if (tiles != 0) run({call, kernel::count, 0, call.rows, {tiles}});
   if (tiles < 2) return;

@@ -6,8 +6,6 @@
 #include <lowp/cuda/rows/row_kernel.hpp>
 #include <lowp/simd/rows/row_sum.hpp>
 
-#include <algorithm>
-
 namespace lowp::cuda {
 
 /// A simd::row_call for the threads of a grid.
@@ -126,11 +124,10 @@ void run_row_call(Grid& grid,
   auto const scores = row_operands_of(call.scores);
   auto const per_column = row_operands_of(call.per_column);
   auto const statistics = row_operands_of(call.statistics);
-  auto const is_permitted = [&](int width) {
-    return permits(width, to) && permits(width, scores) && permits(width, per_column) &&
-           permits(width, sum);
-  };
-  int const width = *std::find_if(std::begin(widths), std::end(widths) - 1, is_permitted);
+  int const width = widest([&](int each) {
+    return permits(each, to) && permits(each, scores) && permits(each, per_column) &&
+           permits(each, sum);
+  });
   using to_type = decltype(row_operand_of(call.out).kernel_operand);
   using scores_type = std::remove_const_t<decltype(scores)>;
   using columns_type = std::remove_const_t<decltype(per_column)>;
