@@ -16,7 +16,15 @@ struct name_options {
   std::string in, out, again, from = "float32", to;
 };
 
-using options = std::variant<inputs_options, name_options>;
+struct blocks_options {
+  std::string in, codes, scales, to, tensor_scale;
+  std::size_t columns = 0;  ///< 0: of the matrix of `inputs`
+};
+struct vectors_options {
+  std::string folder;
+};
+
+using options = std::variant<inputs_options, name_options, blocks_options, vectors_options>;
 
 /// @throws problem  there is no such option, or a value is out of its range
 /// @return the text to print where --help was all that was asked for

@@ -7,12 +7,15 @@
 #include <optional>
 #include <string_view>
 
+#include "block_judgement.hpp"
 #include "chance.hpp"
 #include "inputs.hpp"
 #include "judgement.hpp"
 #include "model/files/problem.hpp"
 #include "model/files/text.hpp"
 #include "options.hpp"
+#include "recipes.hpp"
+#include "vectors.hpp"
 
 namespace judge {
 
@@ -27,6 +30,17 @@ number_type const& target_named(std::string const& name) {
 }
 
 status run(inputs_options const& o, std::FILE* out) {
+  for (recipe_family const& f : recipe_families())
+    if (f.name == o.to) {
+      auto const words = block_inputs();
+      if (o.from != "float32" || o.all || o.is_stochastic)
+        throw problem(o.to + " takes inputs of float32, once each");
+      write_numbers(o.out, type_named(o.from), words.size(),
+                    [&](std::uint64_t i) { return words[i]; });
+      print(out, one_line(o.out) + ": " + grouped(input_rows) + " rows of " +
+                     grouped(input_columns) + " numbers of float32\n");
+      return status::named;
+    }
   number_type const &from = type_named(o.from), &to = target_named(o.to);
   std::uint64_t count = 0;
   if (o.all) {
@@ -83,6 +97,17 @@ status run(name_options const& o, std::FILE* out) {
                  ":\n" + j.rule.text() +
                  differences_from(j.rule, from, to, in, results).text(from, to));
   return status::unknown;
+}
+
+status run(blocks_options const& o, std::FILE* out) {
+  block_verdict const v = judge_blocks(o);
+  print(out, v.text);
+  return v.is_named ? status::named : status::unknown;
+}
+
+status run(vectors_options const& o, std::FILE* out) {
+  print(out, write_vectors(o.folder));
+  return status::named;
 }
 
 // The library's errors say that they are the library's, which is no news to whoever uses the
