@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A kernel operand with a scale for every few elements, or for a square tile of them. The threads
-// that hold a block or a tile find its largest magnitude together.
+// An operand with a scale for each block or square tile, whose threads find its largest magnitude.
 #pragma once
 
 #include <lowp/cuda/accessor.hpp>
@@ -49,13 +48,14 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   template <int Width, class Thread>
   LOWP_FN void load(int pass, Thread const& thread, chunk_place first, int count) {
     codes_.template load<Width>(pass, thread, first, count);
-    if (!Codes::is_read || count == 0) return;
     LOWP_UNROLL_ON_GPU
-    for (unsigned i = 0; i < pairs; ++i)
+    for (unsigned i = 0; i < pairs; ++i) {
+      if (!Codes::is_read || count == 0) continue;
+      unsigned const more = i * chunk_size / pairs * warp_threads_of(thread);
       scale_[pass][i] = i * runs_of(Width) % pairs != 0
                             ? scale_[pass][i - 1]
-                            : thread.template read<word>(scale_at(
-                                  first, i * chunk_size / pairs * warp_threads_of(thread)));
+                            : thread.template read<word>(scale_at(first, more));
+    }
   }
   LOWP_FN void decode(auto const& thread, int pass, float (&x)[chunk_size]) const {
     auto const scale = [&](int k) { return __builtin_bit_cast(scale_type, scale_[pass][k / 2]); };

@@ -114,12 +114,16 @@ struct gpu_thread {
   __device__ T read(unsigned char const* at) const {
     return *reinterpret_cast<T const*>(at);
   }
-  /// Stores 16 bytes by one instruction: nvcc splits some assignments of them into words.
+  /// Stores 8 or 16 bytes by one instruction: nvcc splits some assignments of them into words.
   template <class T>
   __device__ void write(unsigned char* at, T const& x) const {
     if constexpr (sizeof(T) == 16)
       asm volatile("st.global.v4.b32 [%0], {%1, %2, %3, %4};" ::"l"(__cvta_generic_to_global(at)),
                    "r"(x.word[0]), "r"(x.word[1]), "r"(x.word[2]), "r"(x.word[3])
+                   : "memory");
+    else if constexpr (sizeof(T) == 8)
+      asm volatile("st.global.v2.b32 [%0], {%1, %2};" ::"l"(__cvta_generic_to_global(at)),
+                   "r"(x.word[0]), "r"(x.word[1])
                    : "memory");
     else
       *reinterpret_cast<T*>(at) = x;
