@@ -149,7 +149,7 @@ void expect_fused_add(R const& rounding, slot_mode const& mode) {
   });
 }
 
-// Each kernel is compiled for three widths of access. What these add to casts depends on no format.
+// Each kernel has three widths of access. What these add to casts depends on no format.
 template <class T>
 class cuda_steps : public testing::Test {};
 using stepped_formats = first_or_all<
