@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Conan packages this checkout, and builds and runs ../../project/install with the package.
+# Conan packages the archive of this version, and builds and runs ../../project/install with the package.
 cmake_minimum_required(VERSION 3.25)
 
 include(${ROOT}/tests/support/python.cmake)
@@ -13,7 +13,8 @@ find_program(conan conan HINTS ${programs} NO_CMAKE_PATH)
 file(REMOVE_RECURSE ${SCRATCH})
 set(ENV{CONAN_HOME} ${SCRATCH}/home)
 set(ENV{CXX} ${CXX})
-include(${ROOT}/tests/support/run.cmake)
+include(${ROOT}/tests/support/archive.cmake)
+unpack_archive(unpacked)
 run(${conan} profile detect)
-run(${conan} create ${ROOT}/.packaging/conan --test-folder ${ROOT}/tests/project/install
+run(${conan} create ${unpacked}/.packaging/conan --test-folder ${ROOT}/tests/project/install
     -s compiler.cppstd=20 -c tools.cmake.cmake_layout:test_folder=${SCRATCH}/test)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs the port of .packaging/vcpkg without vcpkg, and builds main.cpp against the result. The
-# functions below do what vcpkg's own of these names do for a library of headers.
+# Runs the port in the archive of this version without vcpkg, and builds main.cpp against the result.
+# The functions below do what vcpkg's own of these names do for a library of headers.
 cmake_minimum_required(VERSION 3.25)
 
 set(PORT lowp)
-set(port ${ROOT}/.packaging/vcpkg/${PORT})
 set(CURRENT_BUILDTREES_DIR ${SCRATCH}/buildtrees)
 set(CURRENT_PACKAGES_DIR ${SCRATCH}/packages)
 file(REMOVE_RECURSE ${SCRATCH})
 
-include(${ROOT}/tests/support/run.cmake)
+include(${ROOT}/tests/support/archive.cmake)
+unpack_archive(unpacked)
+set(port ${unpacked}/.packaging/vcpkg/${PORT})
 
 function(vcpkg_cmake_configure)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" SOURCE_PATH OPTIONS)
