@@ -90,10 +90,10 @@ struct mask_role : row_role<row_use::score, Operand> {
       return {};
     error_text const why = joined_text({function, ": mask has ", rows, " rows, in has ", in.rows});
     if (queries == 0 && heads == 0)
-      return joined_text({why.c_str(),
+      return joined_text({why,
                           ", which is not a multiple: a mask has a row for each query, or is an "
                           "attention_mask{elements, queries, heads}"});
-    return joined_text({why.c_str(), ": not (batch, ", heads, " heads, ", queries,
+    return joined_text({why, ": not (batch, ", heads, " heads, ", queries,
                         " queries) over (batch, ", queries, " queries)"});
   }
 };

@@ -134,8 +134,8 @@ LOWP_COLD inline error_text check_numbers(char const* prefix,
         value = joined_text(
             {value.c_str(), ", ", shortest_text(convert<float>(given)).text, " as a float"});
     }
-    return joined_text({prefix, *prefix == '\0' ? "" : ": ", n.name, " is ", value.c_str(),
-                        ", not ", wanted[n.range]});
+    return joined_text(
+        {prefix, *prefix == '\0' ? "" : ": ", n.name, " is ", value, ", not ", wanted[n.range]});
   }
   return {};
 }

@@ -90,7 +90,7 @@ struct reference_matmul_operation {
     std::size_t const in_x = x.codes.size(), in_y = y.codes.size(), size = std::ranges::size(out);
     call_check check(name);
     for (auto const& [why, which] : {std::pair{x.invalid(), ": x: "}, {y.invalid(), ": y: "}})
-      if (!why.empty()) check.add(joined_text({name, which, why.c_str()}));
+      if (!why.empty()) check.add(joined_text({name, which, why}));
     bool const is_row = in_x == columns && in_y == columns, is_whole = columns % Block == 0;
     if (columns == 0 || !(is_row || is_whole) || in_x % columns != 0 || in_y % columns != 0 ||
         size != in_x / columns * (in_y / columns))

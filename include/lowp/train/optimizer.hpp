@@ -62,7 +62,7 @@ LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::u
     wrong = joined_text({"step is ", step, ", or -", 0 - step, ", and counts from 1"});
   else
     wrong = check_numbers("", all);
-  return wrong.empty() ? wrong : joined_text({call, ": ", optimizer, ": ", wrong.c_str()});
+  return wrong.empty() ? wrong : joined_text({call, ": ", optimizer, ": ", wrong});
 }
 
 /// Returns x, a subnormal too, for a caller that holds a default_environment.

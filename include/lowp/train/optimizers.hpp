@@ -226,7 +226,7 @@ LOWP_COLD inline error_text check_decoupled(char const* name, adamw const& a, do
     return wrong;
   default_environment const environment;
   wrong = check_products(a, corrected_beta, step);
-  return wrong.empty() ? wrong : joined_text({"update: ", name, ": ", wrong.c_str()});
+  return wrong.empty() ? wrong : joined_text({"update: ", name, ": ", wrong});
 }
 
 inline error_text check_optimizer(sgd const& s, std::uint64_t step, int moments) {
