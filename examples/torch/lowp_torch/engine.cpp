@@ -130,9 +130,9 @@ class stepper {
 
   void operator()(block_of_floats const& b, std::size_t n) const {
     if constexpr (Moments == 2)
-      call(n, b, slot(b.m), slot(b.v));
+      call(n, b, slot{b.m}, slot{b.v});
     else if constexpr (Moments == 1)
-      call(n, b, slot(b.m));
+      call(n, b, slot{b.m});
     else
       call(n, b);
   }
@@ -147,9 +147,9 @@ class stepper {
   }
   void call(std::size_t n, block_of_floats const& b, auto const&... moment) const {
     detail::make<with_update<element>> const make{{function_}};
-    executor()(lowp::simd::element_call(make, n, detail::no_report, slot(b.p),
-                                        operand<float, access::write>(b.update),
-                                        operand<float, access::read>(b.g), moment...));
+    executor()(lowp::simd::element_call(make, n, detail::no_report, slot{b.p},
+                                        operand<float, access::write>{b.update},
+                                        operand<float, access::read>{b.g}, moment...));
   }
   element function_;
 };
@@ -256,8 +256,8 @@ struct composed_kind {
     }
     using in = operand<float, access::read>;
     executor()(lowp::simd::element_call(detail::make<replace>{}, n, &report,
-                                        operand<float, access::read_write>(old), in(now),
-                                        in(b.update), in(of_moments)));
+                                        operand<float, access::read_write>{old}, in{now},
+                                        in{b.update}, in{of_moments}));
     report += clamped;
   }
 
