@@ -118,7 +118,7 @@ int main() {
     check_all<float>(columns);
     check_all<bfloat16>(columns);
   }
-  // A sum over rows depends on all of them: the test would see it.
+  // A sum over rows depends on all of them, which this test sees.
   auto const sum = [](std::vector<float> const& x, auto const&, std::vector<float>& out,
                       std::size_t count) {
     std::vector<float> bias(x.size() / count);
