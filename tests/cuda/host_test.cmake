@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The CUDA headers as nvcc builds them, with g++ and with clang for a host compiler. It reads each
-# header by itself, and builds the examples, the host side, and the value types in device code. It builds
-# CUDA's own types and calls without exceptions, too.
+# header by itself, and builds the host side, and the value types in device code. It builds
+# CUDA's own types and calls without exceptions, too. CMakeLists.txt builds the examples.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)
@@ -23,11 +23,6 @@ execute_process(COMMAND ${nvcc} -std=c++20 -arch=sm_75 -ccbin ${CXX} -I${ROOT}/i
 if(status EQUAL 0 OR NOT said MATCHES "lowp/cuda needs sm_80 or newer")
   message(SEND_ERROR "sm_75: ${status}\n${said}")
 endif()
-
-file(GLOB examples ${ROOT}/examples/*.cu)
-foreach(example IN LISTS examples)
-  compile(${CXX} -arch=sm_90 -c ${example} -o ${SCRATCH}/example.o)
-endforeach()
 
 foreach(host ${CXX} ${clang})
   compile(${host} -arch=sm_90 -Xcompiler -fopenmp -c ${ROOT}/tests/cuda/umbrella.cu
