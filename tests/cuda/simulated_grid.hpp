@@ -197,6 +197,7 @@ struct simulated_thread {
 };
 
 // The texts of a kernel. One for accesses of any width compiles in less time than one for each.
+// kernel_test.cpp and the programs for a GPU have these.
 struct one_text {
   static constexpr bool has_one_text = true;
 };
@@ -204,8 +205,7 @@ struct text_of_each_width {};
 
 // At most `most_blocks` blocks of `block_threads` threads, so that a block may have several tiles.
 // Threads of a block run one after another if they need not wait for each other, else as fibers.
-template <class Conversions,
-          class Texts = std::conditional_t<tests_all, text_of_each_width, one_text>>
+template <class Conversions, class Texts = one_text>
 class grid_with : public Texts {
  public:
   explicit grid_with(unsigned block_threads = 8, std::uint64_t most_blocks = ~0ULL)
