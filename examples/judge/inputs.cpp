@@ -90,7 +90,7 @@ words inputs_for(number_type const& from, number_type const& to) {
   std::size_t const magnitudes = all.size();
   for (std::size_t i = 0; i < magnitudes; ++i) all.push_back(all[i] | from.sign_mask());
   std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
   return all;
 }
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Faulty converters, each with a fault of a real library, are told apart. They are made of integers
 // and the exact arithmetic of oracle/, not of the library.
-#include <immintrin.h>
 #include <lowp/value.hpp>
 
 #include <set>
 
 #include "support/formats.hpp"
 #include "tool.hpp"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace {
 
@@ -112,6 +115,7 @@ TEST(judge_name, names_every_mode) {
       }
 }
 
+#if defined(__x86_64__)
 __attribute__((target("f16c"))) std::uint64_t by_f16c(std::uint32_t x) {
   return static_cast<std::uint16_t>(
       _mm_extract_epi16(_mm_cvtps_ph(_mm_castsi128_ps(_mm_set1_epi32(static_cast<int>(x))), 0), 0));
@@ -122,6 +126,7 @@ TEST(judge_name, names_f16c) {
   EXPECT_EQ(s.status, 0) << s.out;
   EXPECT_TRUE(has(s.out, "nearest_even\n  overflow::infinity (IEEE 754; F16C")) << s.out;
 }
+#endif
 
 TEST(judge_name, counts_what_no_rule_gives) {
   said const s = named("float8_e4m3fn", [](std::uint32_t x) {
