@@ -234,7 +234,22 @@ TEST(openmp, activations) {
   });
 }
 
-// Teams share columns, and then rows.
+// Teams share groups of rows, or runs if there are many rows, and then columns.
+TEST(openmp, norms_backward_of_many_rows) {
+  constexpr std::size_t columns = 3, rows = (1U << 16) + 300;
+  auto const weight = numbers<lowp::bfloat16>(columns, 2);
+  auto const x = numbers<lowp::float16>(rows * columns, 1);
+  std::vector<float> const numbers_of_rows(rows, 0.25f);
+  std::vector<lowp::bfloat16> alone(x.size()), shared(x.size());
+  std::vector<std::vector<float>> sums(4, std::vector<float>(columns));
+  lowp::layer_norm_backward(x, weight, x, numbers_of_rows, numbers_of_rows, lowp::added_to{alone},
+                            sums[0], sums[1], columns);
+  lowp::openmp::layer_norm_backward(x, weight, x, numbers_of_rows, numbers_of_rows,
+                                    lowp::added_to{shared}, sums[2], sums[3], columns);
+  EXPECT_TRUE(same_bits(alone, shared));
+  EXPECT_TRUE(same_bits(sums[0], sums[2]));
+  EXPECT_TRUE(same_bits(sums[1], sums[3]));
+}
 TEST(openmp, norms_backward) {
   constexpr std::size_t columns = 300;
   auto const weight = numbers<lowp::bfloat16>(columns, 2);

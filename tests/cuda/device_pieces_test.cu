@@ -245,6 +245,8 @@ TEST_F(device_pieces, derivatives) {
           lowp::cuda::layer_norm_backward(nullptr, in, weights, gradient, statistics, statistics,
                                           dx, of_weight, of_bias, columns);
         });
+    device_range<double> const scratch(
+        std::vector<double>(lowp::layer_norm_backward_scratch(statistic.size(), columns)));
     expect(
         "layer_norm_backward, added to",
         [&](auto& dx) {
@@ -254,7 +256,7 @@ TEST_F(device_pieces, derivatives) {
         [&](auto const& dx) {
           lowp::cuda::layer_norm_backward(nullptr, in, weights, gradient, statistics, statistics,
                                           lowp::added_to{std::span(dx.data(), dx.size())},
-                                          of_weight, of_bias, columns);
+                                          of_weight, of_bias, columns, scratch);
         });
     expect_floats("dweight", want_weight, of_weight);
     expect_floats("dbias", want_bias, of_bias);

@@ -85,7 +85,8 @@ void rows(cudaStream_t stream, memory const& a, memory const& b, memory const& o
       stream, in, lowp::attention_mask<T>{std::span<T const>(other.of<T>())}, out, 100, 0.5f);
   lowp::cuda::scale_mask_softmax(stream, in, lowp::causal_mask{5}, out, 100, 0.5f);
   lowp::cuda::rms_norm_backward(stream, in, in.first(100), in, other.of<float>().first(10),
-                                lowp::added_to{out}, other.of<float>().last(100), 100);
+                                lowp::added_to{out}, other.of<float>().last(100), 100,
+                                std::span(static_cast<double*>(other.data), 100));
   std::span const ids(static_cast<std::int64_t const*>(other.data), 10);
   lowp::cuda::gather_rows(stream, in, ids, out, 100);
   lowp::cuda::scatter_add_rows(stream, in, ids, out, 100,

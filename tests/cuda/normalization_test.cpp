@@ -189,6 +189,61 @@ TEST(cuda_normalization, sums_of_rows) {
     }
 }
 
+// With scratch, the kernel over rows leaves its sums and reads x and dy once. Teams are warps or
+// blocks, lines are of groups or of runs, and a row may be too wide.
+TEST(cuda_normalization, sums_of_rows_in_one_pass) {
+  using T = lowp::bfloat16;
+  struct shape {
+    std::size_t rows, columns;
+    unsigned threads;
+    std::size_t shared;
+    bool has_runs;
+  };
+  for (auto const& [rows, columns, threads, shared, has_runs] :
+       {shape{1, 40, 96, 80 << 10, false}, shape{65, 40, 96, 80 << 10, false},
+        shape{260, 24, 96, 80 << 10, true}, shape{40, 131, 256, 80 << 10, true},
+        shape{17, 1024, 256, 112 << 10, false}, shape{17, 2056, 256, 64 << 10, false},
+        shape{18, 2056, 256, 64 << 10, true}, shape{2, 2056, 256, 1 << 10, false}}) {
+    SCOPED_TRACE(testing::Message() << rows << " rows of " << columns << ", " << threads);
+    std::mt19937 random(static_cast<unsigned>(rows));
+    std::normal_distribution<float> normal;
+    auto const some = [&](std::size_t count) {
+      std::vector<T> all(count);
+      for (T& each : all) each = T(std::ldexp(normal(random), static_cast<int>(random() % 9)));
+      return all;
+    };
+    auto const x = some(rows * columns), dy = some(rows * columns), weight = some(columns);
+    std::vector<float> const mean(rows, 0.1f), reciprocal(rows, 1.1f);
+    std::vector<T> want(x.size()), got(x.size());
+    std::vector<float> want_sums[2]{std::vector<float>(columns), std::vector<float>(columns, 1)};
+    std::vector<float> sums[2]{std::vector<float>(columns), std::vector<float>(columns, 1)};
+    lowp::layer_norm_backward(x, weight, dy, mean, reciprocal, want, want_sums[0],
+                              lowp::added_to{want_sums[1]}, columns);
+    simulated_grid grid(threads, 3);
+    grid.most_shared_bytes = shared;
+    if (has_runs) grid.least_rows_of_runs = 0;
+    lowp::cuda::on_grid<simulated_grid> const executor{grid};
+    std::vector<double> scratch(lowp::layer_norm_backward_scratch(rows, columns));
+    ASSERT_EQ(refusal_of<lowp::detail::layer_norm_backward_operation>(
+                  executor, x, weight, dy, mean, reciprocal, got, sums[0], lowp::added_to{sums[1]},
+                  columns, std::span(scratch).first(scratch.size() - 1)),
+              "layer_norm_backward: scratch has " + std::to_string(scratch.size() - 1) +
+                  " doubles, not " + std::to_string(scratch.size()));
+    ASSERT_EQ(refusal_of<lowp::detail::layer_norm_backward_operation>(
+                  executor, x, weight, dy, mean, reciprocal, got, sums[0], lowp::added_to{sums[1]},
+                  columns, scratch),
+              "");
+    for (std::size_t i = 0; i < x.size(); ++i)
+      ASSERT_TRUE(has_bits(got[i], code_of(want[i]), x[i], i));
+    for (std::size_t i = 0; i < columns; ++i)
+      for (int k = 0; k < 2; ++k) ASSERT_TRUE(has_bits(sums[k][i], code_of(want_sums[k][i]), k, i));
+    // The weight comes from a cache: a warp reads it twice, a block three times.
+    std::size_t const reads_of_weight = columns > 2048 ? 3 : 2;
+    if (shared > 1024)
+      EXPECT_EQ(grid.bytes_read, (2 + reads_of_weight) * x.size() * sizeof(T) + 4 * columns);
+  }
+}
+
 TEST(cuda_normalization, refuses_what_lowp_refuses) {
   std::vector<float> x(12);
   simulated_grid grid(32);

@@ -212,7 +212,7 @@ class grid_with : public Texts {
       : threads_(block_threads), most_blocks_(most_blocks) {}
 
   [[nodiscard]] unsigned threads() const { return threads_; }
-  [[nodiscard]] std::size_t shared_bytes() const { return most_shared_bytes; }
+  [[nodiscard]] std::size_t shared_bytes(int = 2) const { return most_shared_bytes; }
 
   template <class Report, class Call>
   void run(Call const& call) {
@@ -256,6 +256,7 @@ class grid_with : public Texts {
   std::size_t dynamic_bytes = 0;
   unsigned team_threads = 0;
   std::size_t most_shared_bytes = std::size_t{80} << 10;  // for a test to set
+  std::size_t least_rows_of_runs = lowp::simd::sum_lines::least_rows;
 
  private:
   unsigned threads_;

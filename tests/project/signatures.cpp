@@ -366,6 +366,8 @@ IS(void, rms_norm_backward(in, f, f, f, b, f, 4));
 IS(void, layer_norm_backward(in, f, f, f, f, b, f, f, 4));
 IS(void, add_rows(in, f, 4));
 IS(void, add_rows(in, added_to{f}, 4));
+IS(std::size_t, rms_norm_backward_scratch(4, 4));
+IS(std::size_t, layer_norm_backward_scratch(4, 4));
 IS(void, rms_norm_backward(in, f, f, f, added_to{b}, added_to{f}, 4));
 IS(void, layer_norm_backward(in, f, f, f, f, added_to{strided_rows{b, 8}}, f, f, 4));
 IS(void, gather_rows(in, std::span<std::int64_t const>(), b, 4));

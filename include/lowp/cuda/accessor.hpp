@@ -80,6 +80,7 @@ class accessor {
       after_.template store<Width>(count, thread, address(first));
   }
 
+  LOWP_FN auto& codes(int pass) { return before_[pass]; }
   LOWP_FN std::uint32_t code(int pass, int k) const { return before_[pass].code(k); }
   LOWP_FN static float decoded(std::uint32_t code) {
     if constexpr (narrow<T>)

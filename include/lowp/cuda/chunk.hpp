@@ -150,6 +150,7 @@ class chunk {
       bytes_.word[k / per_word] |= code << (k % per_word * element_bits);
     }
   }
+  LOWP_FN std::uint32_t& word(int i) { return bytes_.word[i]; }
   /// Returns two narrow codes at once, for even k.
   LOWP_FN std::uint32_t pair(int k) const {
     return bytes_.word[k / per_word] >> (k % per_word * element_bits) &

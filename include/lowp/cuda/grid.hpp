@@ -2,12 +2,13 @@
 // Converts the ranges of a call to the arguments of a kernel, on any grid of threads:
 //
 //     threads()               the threads of a block
-//     shared_bytes()          shared memory of each of tuning::blocks_with_rows
+//     shared_bytes(blocks)    shared memory of each of these, else of tuning::blocks_with_rows
 //     run<Report>(call)       runs a kernel_call, or a row_kernel_call with its dynamic_bytes
 //                             for each block
 //     copy(to, from, bytes)
 //     unreachable(address)    the reason, or nothing
 //     refuse(problem)         refuses an argument; then nothing runs
+//     least_rows_of_runs      optional: see simd/rows/sum_lines.hpp
 //     has_one_text            optional: kernels have one text for accesses of any width
 #pragma once
 
@@ -89,6 +90,18 @@ struct on_grid {
   template <class RowCall>
   void operator()(RowCall const& call) const {
     run_row_call(grid, call);
+  }
+  /// Returns true if a block can keep a row of a summing_row_call.
+  template <class RowCall>
+  [[nodiscard]] bool keeps_rows(RowCall const& call) const {
+    return cuda::keeps_rows(grid, call);
+  }
+  /// Returns the number of rows below which groups of rows have lines of sums.
+  [[nodiscard]] std::size_t least_rows_of_runs() const {
+    if constexpr (requires { grid.least_rows_of_runs; })
+      return grid.least_rows_of_runs;
+    else
+      return simd::sum_lines::least_rows;
   }
   template <class Label>
   void operator()(simd::label_call<Label> const& call) const {

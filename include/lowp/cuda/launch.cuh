@@ -69,8 +69,8 @@ class gpu_grid {
 
   static constexpr unsigned threads() { return tuning::block_threads; }
 
-  /// Returns the dynamic shared memory of each of tuning::blocks_with_rows in a multiprocessor.
-  [[nodiscard]] std::size_t shared_bytes() {
+  /// Returns the dynamic shared memory of each of some blocks in a multiprocessor.
+  [[nodiscard]] std::size_t shared_bytes(int blocks = tuning::blocks_with_rows) {
     int device = 0, of_block = 0, of_multiprocessor = 0;
     cudaError_t code = cudaGetDevice(&device);
     if (code == cudaSuccess)
@@ -79,7 +79,7 @@ class gpu_grid {
       code = cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
                                     device);
     if (outcome_.ok()) outcome_ = status("cudaDeviceGetAttribute", code);
-    int const share = of_multiprocessor / tuning::blocks_with_rows;
+    int const share = of_multiprocessor / blocks;
     int const most = of_block < share ? of_block : share;
     return most > other_shared_bytes ? static_cast<std::size_t>(most - other_shared_bytes) : 0;
   }

@@ -16,7 +16,8 @@
 //     lowp::cuda::abs_range_of(stream, in, abs_range_report<To>)
 //     lowp::cuda::clamp_overflow(stream, x, clamp_report_of<T>)
 //
-// scatter_add_rows takes scratch behind its columns: two std::uint64_t for each row.
+// scatter_add_rows takes scratch behind its columns: two std::uint64_t for each row. Derivatives of
+// norms may: with layer_norm_backward_scratch(rows, columns) doubles they read x and dy once.
 //
 // The same arguments are optional; cast takes double and integers here too. A range has a size(),
 // and its data() is a device pointer; view(pointer, size) makes one. A report or amax lies in

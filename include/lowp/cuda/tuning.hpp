@@ -54,9 +54,13 @@ struct tuning {
   /// The labels that a thread counts, and the most blocks that count. Each block leaves a number.
   static constexpr std::uint64_t labels_of_thread = 16, most_label_tiles = 1024;
 
-  /// The most floats that the rows of a block of warps take: 32 KB, which any device has several
-  /// times. A longer row has a block.
-  static constexpr std::size_t floats_of_warps = 8192;
+  /// The most bytes that the rows of a block of warps take: as floats, 32 KB, which any device has
+  /// several times; in their own types; and with their sums. A longer row has a block.
+  static constexpr std::size_t bytes_of_float_warps = 32 << 10, bytes_of_warps = 64 << 10,
+                               bytes_of_summing_warps = 96 << 10;
+
+  /// Blocks that keep a GPU busy: two for each of 132 multiprocessors.
+  static constexpr std::size_t busy_blocks = 264;
 
   /// The blocks whose rows share a multiprocessor's memory, so that one computes while another
   /// waits for its threads.

@@ -34,6 +34,7 @@ inline constexpr auto no_column = std::numeric_limits<std::size_t>::max();
 template <bool IsOnDevice, class Logit, class Label>
 struct cross_entropy_rows {
   using folds = std::tuple<fold::maximum, fold::both<fold::sum, fold::sum>>;
+  static constexpr bool keeps_scores = true;  // a GPU keeps logits, because d is cheap
 
   Logit const* logits;
   std::size_t stride, columns, counted;  ///< counted: the rows of a mean, else 1

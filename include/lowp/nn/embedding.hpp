@@ -11,9 +11,6 @@
 
 namespace lowp::detail {
 
-template <class Executor>
-inline constexpr bool has_own_memory = requires { Executor::has_own_memory; };
-
 /// The type of the elements of rows.
 template <class R>
 using row_element =

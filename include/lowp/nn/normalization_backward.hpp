@@ -20,6 +20,7 @@ struct norm_backward_rows {
   using folds =
       std::tuple<std::conditional_t<HasMean, fold::both<fold::sum, fold::sum>, fold::sum>>;
   static constexpr bool uses_scores = true;
+  static constexpr int shared_scores = 1;  // the weight
   static constexpr float tiny = 0x1p-64f, large = 0x1p64f, most = 0x1p125f, wide = 0x1p-100f;
 
   float const *means, *reciprocals;
@@ -125,7 +126,8 @@ struct norm_backward_rows {
 ///     2^-24 |dweight| + rows * 2^-149
 ///
 /// of the exact one. No group leaves the range of float if |dy * y| is below 2^123. The bits depend
-/// neither on threads nor on the shape of a launch.
+/// neither on threads nor on the shape of a launch. The processor's memory for sums is allocated
+/// before anything is written: at most a double for each column of 16 rows.
 ///
 /// @param x, weight, columns  those of the forward pass
 /// @param dy                  as many rows as x: the derivative with respect to its result
@@ -135,24 +137,27 @@ struct norm_backward_rows {
 ///                            the norm: in float, then rounded once
 /// @param dweight             `columns` floats, which are overwritten; added_to{dweight} adds the
 ///                            sum to them in double, rounded once
+/// @param scratch             of a GPU, optional: rms_norm_backward_scratch(rows, columns) doubles.
+///                            With it, x and dy are read once, unless a block cannot keep a row
 /// @throws std::invalid_argument  sizes do not fit, or ranges overlap in another way
 template <class Executor>
 struct rms_norm_backward_operation : operation<Executor> {
-  using calls =
-      call<needs_row_input<names::x>, needs_input<names::weight>, needs_row_input<names::dy>,
-           needs_row_numbers<names::reciprocal_rms>, needs_total<names::dx>,
-           needs_sums<names::dweight>, needs_number<names::columns>>;
+  using calls = call_with_scratch<Executor, needs_row_input<names::x>, needs_input<names::weight>,
+                                  needs_row_input<names::dy>,
+                                  needs_row_numbers<names::reciprocal_rms>, needs_total<names::dx>,
+                                  needs_sums<names::dweight>, needs_number<names::columns>>;
 
   template <row_input X, input Weight, row_input Dy, row_numbers Rms, row_total Dx,
-            row_sums Dweight>
+            row_sums Dweight, row_scratch... Scratch>
+    requires takes_scratch<Executor, Scratch...>
   LOWP_HOST_FN void operator()(X&& x, Weight&& weight, Dy&& dy, Rms&& reciprocal_rms, Dx&& dx,
-                               Dweight&& dweight, std::size_t columns) const {
+                               Dweight&& dweight, std::size_t columns, Scratch&&... scratch) const {
     auto const rms = read_for_each_row<float>("reciprocal_rms", reciprocal_rms);
     run_rows(this->executor, "rms_norm_backward",
              norm_backward_rows<false>{nullptr, rms.operand, convert<float>(columns)},
              read_rows("x", x, columns), read_rows("dy", dy, columns),
              in_every_fold("weight", weight, columns), rms, write_rows("dx", dx, columns),
-             for_each_column("dweight", dweight));
+             for_each_column("dweight", dweight), sums_in<1>(scratch)...);
   }
 };
 
@@ -168,19 +173,21 @@ struct rms_norm_backward_operation : operation<Executor> {
 ///
 /// @param mean, reciprocal_deviation  floats, one for each row, as layer_norm returns them
 /// @param dweight, dbias  `columns` floats each, which are overwritten, or added_to them
+/// @param scratch         layer_norm_backward_scratch(rows, columns) doubles
 template <class Executor>
 struct layer_norm_backward_operation : operation<Executor> {
-  using calls =
-      call<needs_row_input<names::x>, needs_input<names::weight>, needs_row_input<names::dy>,
-           needs_row_numbers<names::mean>, needs_row_numbers<names::reciprocal_deviation>,
-           needs_total<names::dx>, needs_sums<names::dweight>, needs_sums<names::dbias>,
-           needs_number<names::columns>>;
+  using calls = call_with_scratch<Executor, needs_row_input<names::x>, needs_input<names::weight>,
+                                  needs_row_input<names::dy>, needs_row_numbers<names::mean>,
+                                  needs_row_numbers<names::reciprocal_deviation>,
+                                  needs_total<names::dx>, needs_sums<names::dweight>,
+                                  needs_sums<names::dbias>, needs_number<names::columns>>;
 
   template <row_input X, input Weight, row_input Dy, row_numbers Mean, row_numbers Deviation,
-            row_total Dx, row_sums Dweight, row_sums Dbias>
+            row_total Dx, row_sums Dweight, row_sums Dbias, row_scratch... Scratch>
+    requires takes_scratch<Executor, Scratch...>
   LOWP_HOST_FN void operator()(X&& x, Weight&& weight, Dy&& dy, Mean&& mean,
                                Deviation&& reciprocal_deviation, Dx&& dx, Dweight&& dweight,
-                               Dbias&& dbias, std::size_t columns) const {
+                               Dbias&& dbias, std::size_t columns, Scratch&&... scratch) const {
     auto const means = read_for_each_row<float>("mean", mean);
     auto const deviations = read_for_each_row<float>("reciprocal_deviation", reciprocal_deviation);
     run_rows(this->executor, "layer_norm_backward",
@@ -188,13 +195,22 @@ struct layer_norm_backward_operation : operation<Executor> {
              read_rows("x", x, columns), read_rows("dy", dy, columns),
              in_every_fold("weight", weight, columns), means, deviations,
              write_rows("dx", dx, columns), for_each_column("dweight", dweight),
-             for_each_column("dbias", dbias));
+             for_each_column("dbias", dbias), sums_in<2>(scratch)...);
   }
 };
 
 }  // namespace lowp::detail
 
 namespace lowp {
+
+// Return the doubles of scratch for a GPU's derivatives of `rows` rows.
+constexpr std::size_t rms_norm_backward_scratch(std::size_t rows, std::size_t columns) {
+  return detail::doubles_of_sums(rows, columns, 1);
+}
+constexpr std::size_t layer_norm_backward_scratch(std::size_t rows, std::size_t columns) {
+  return detail::doubles_of_sums(rows, columns, 2);
+}
+
 inline constexpr detail::callable<detail::rms_norm_backward_operation<simd::this_thread>>
     rms_norm_backward{};
 inline constexpr detail::callable<detail::layer_norm_backward_operation<simd::this_thread>>
@@ -203,25 +219,19 @@ inline constexpr detail::callable<detail::layer_norm_backward_operation<simd::th
 
 namespace lowp::simd {
 
-template <bool HasMean, class T, class... Sum>
-using compiled_norm_sums = column_call<
-    detail::norm_backward_rows<HasMean>, one_group,
-    compiled_rows<operand<T, access::read>, operand<T, access::read>, operand<T, access::read>>,
-    compiled_rows<Sum...>>;
-
 template <bool HasMean, class T, access A>
-using compiled_norm_derivative =
-    compiled_row_derivative<detail::norm_backward_rows<HasMean>, T, A, operand<T, access::read>>;
+using compiled_norm_derivative = summing_row_call<
+    compiled_row_derivative<detail::norm_backward_rows<HasMean>, T, A, operand<T, access::read>>,
+    HasMean ? 2 : 1>;
 
 #define LOWP_COMPILED_NORM(part, T)                                                           \
   LOWP_COMPILED_CALL(part##_backward, compiled_norm_derivative<false, T, access::write>)      \
   LOWP_COMPILED_CALL(part##_backward, compiled_norm_derivative<true, T, access::write>)       \
   LOWP_COMPILED_CALL(part##_backward, compiled_norm_derivative<false, T, access::read_write>) \
-  LOWP_COMPILED_CALL(part##_backward, compiled_norm_derivative<true, T, access::read_write>)  \
-  LOWP_COMPILED_CALL(part##_backward, compiled_norm_sums<false, T, compiled_statistic>)       \
-  LOWP_COMPILED_CALL(part##_backward,                                                         \
-                     compiled_norm_sums<true, T, compiled_statistic, compiled_statistic>)
+  LOWP_COMPILED_CALL(part##_backward, compiled_norm_derivative<true, T, access::read_write>)
 LOWP_COMPILED_NORMS(LOWP_COMPILED_NORM)
 #undef LOWP_COMPILED_NORM
+LOWP_COMPILED_CALL(norms_backward, line_call<compiled_rows<compiled_statistic>>)
+LOWP_COMPILED_CALL(norms_backward, line_call<compiled_rows<compiled_statistic, compiled_statistic>>)
 
 }  // namespace lowp::simd

@@ -43,7 +43,7 @@ LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
 
 /// The part of an argument: rows that are folded or written, or an element for each column or row.
 /// A table has rows of its own.
-enum class row_use { score, addend, result, column, column_sum, number, statistic, table };
+enum class row_use { score, addend, result, column, column_sum, number, statistic, table, scratch };
 
 /// An argument's range with its name in error texts; `size` counts the elements of rows.
 struct row_extent : extent {

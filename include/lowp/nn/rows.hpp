@@ -9,10 +9,7 @@
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
-#include <lowp/nn/row_extent.hpp>
-#include <lowp/ops/number.hpp>
-#include <lowp/simd/executors.hpp>
-#include <lowp/simd/rows/column_loop.hpp>
+#include <lowp/nn/row_arguments.hpp>
 #include <lowp/simd/rows/row_sum.hpp>
 
 #include <concepts>
@@ -21,81 +18,18 @@
 #include <span>
 #include <tuple>
 #include <type_traits>
+#include <vector>
 
 namespace lowp {
 
-/// A range, or strided_rows, whose elements get sums with derivatives in place of these. Each is
-/// rounded once. The next part of a batch adds its derivatives with added_to{dweight} in place of
-/// dweight. With added_to{dx}, dx has the gradient that reaches x on another way.
-template <class Range>
-struct added_to {
-  Range range;
-};
-template <detail::lasting_array R>
-added_to(R&&) -> added_to<std::span<std::remove_reference_t<std::ranges::range_reference_t<R>>>>;
-template <class T>
-added_to(strided_rows<T>) -> added_to<strided_rows<T>>;
-
 namespace detail {
 
-template <row_use Use, class Operand>
-struct row_role {
-  static constexpr row_use use = Use;
-
-  row_extent range;
-  Operand operand;
-
-  LOWP_HOST_FN error_text check(char const*, row_extent const&) const { return {}; }
-};
-
-template <row_use Use, simd::access A, class R>
-LOWP_HOST_FN auto row_argument(char const* name, R& range, std::size_t columns) {
-  auto const rows = as_rows(range, columns);
-  using T = explicit_of<typename decltype(rows.elements)::value_type>;
-  using operand = simd::row_operand<simd::operand<T, A>>;
-  return row_role<Use, operand>{
-      {name, rows, columns, Use},
-      {{explicit_data(rows.elements.data())}, Use == row_use::column ? 0 : rows.stride}};
-}
-LOWP_HOST_FN auto read_rows(char const* name, auto& range, std::size_t columns) {
-  auto role = row_argument<row_use::score, simd::access::read>(name, range, columns);
-  role.range.may_coincide = true;
-  return role;
-}
-LOWP_HOST_FN auto write_rows(char const* name, auto& range, std::size_t columns) {
-  if constexpr (requires { range.range; })
-    return row_argument<row_use::result, simd::access::read_write>(name, range.range, columns);
-  else
-    return row_argument<row_use::result, simd::access::write>(name, range, columns);
-}
-LOWP_HOST_FN auto in_every_row(char const* name, auto& range, std::size_t columns) {
-  return row_argument<row_use::column, simd::access::read>(name, range, columns);
-}
-/// Returns an argument of one element for each column, which folds may read.
-LOWP_HOST_FN auto in_every_fold(char const* name, auto& range, std::size_t columns) {
-  auto const role = in_every_row(name, range, columns);
-  return row_role<row_use::score, decltype(role.operand)>{role.range, role.operand};
-}
-/// Returns an argument that gets a sum over all rows for each column.
-template <class R>
-LOWP_HOST_FN auto for_each_column(char const* name, R& range) {
-  if constexpr (requires { range.range; })
-    return row_argument<row_use::column_sum, simd::access::read_write>(name, range.range, 1);
-  else
-    return row_argument<row_use::column_sum, simd::access::write>(name, range, 1);
-}
-/// Returns an argument of one T for each row. The operation itself reads it: see `start`.
-template <class T, class R>
-LOWP_HOST_FN auto read_for_each_row(char const* name, R& range) {
-  std::span<T const> const all(range);
-  return row_role<row_use::number, T const*>{
-      {name, strided_rows<T const>{all, 1}, 1, row_use::number}, all.data()};
-}
-LOWP_HOST_FN auto for_each_row(char const* name, auto& range) {
-  return row_argument<row_use::statistic, simd::access::write>(name, range, 1);
-}
-
 inline namespace LOWP_UNIT {
+
+/// Memory for sums over rows. Its vector has the unit's flags in its name.
+struct alignas(64) cache_line {
+  std::byte bytes[64];
+};
 
 /// Returns the error text of a call over rows, of which `in` is the first.
 template <class Executor, class Operation, class In, class... Role>
@@ -127,18 +61,6 @@ error_text check_call_over_rows(Executor const& executor, char const* function,
 
 }  // namespace LOWP_UNIT
 
-template <row_use Use, class Role>
-LOWP_HOST_FN auto operand_if([[maybe_unused]] Role const& role) {
-  if constexpr (Role::use == Use)
-    return std::tuple(role.operand);
-  else
-    return std::tuple();
-}
-template <row_use Use, class... Role>
-LOWP_HOST_FN auto operands_with(Role const&... role) {
-  return std::tuple_cat(operand_if<Use>(role)...);
-}
-
 /// Runs the sums of a call, which come first: results may be written over the scores.
 template <class Executor, class Operation, class In, class... Role>
 LOWP_HOST_FN void sum_columns(Executor const& executor, Operation const& operation, In const& in,
@@ -149,24 +71,58 @@ LOWP_HOST_FN void sum_columns(Executor const& executor, Operation const& operati
       operation, {in.range.rows}, in.range.rows, in.range.columns, scores, sums});
 }
 
+/// Returns the call over rows without sums.
+template <class Operation, class In, class... Role>
+LOWP_HOST_FN auto row_call_of(Operation const& operation, In const& in, Role const&... role) {
+  auto to = std::get<0>(operands_with<row_use::result>(role...));
+  auto scores = operands_with<row_use::score>(in, role...);
+  auto per_column = operands_with<row_use::column>(role...);
+  auto statistics = operands_with<row_use::statistic>(role...);
+  return simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
+                        decltype(statistics)>{operation, 0,      in.range.rows, in.range.columns,
+                                              to,        scores, per_column,    statistics};
+}
+
 /// Runs a call over rows that was checked.
 template <class Executor, class Operation, class In, class... Role>
 LOWP_HOST_FN void run_checked_rows(Executor const& executor, Operation const& operation,
                                    In const& in, Role const&... role) {
   if constexpr (((Role::use == row_use::result) || ...)) {
     if (in.range.rows == 0) return;
-    auto to = std::get<0>(operands_with<row_use::result>(role...));
-    auto scores = operands_with<row_use::score>(in, role...);
-    auto per_column = operands_with<row_use::column>(role...);
-    auto statistics = operands_with<row_use::statistic>(role...);
-    simd::row_call<Operation, decltype(to), decltype(scores), decltype(per_column),
-                   decltype(statistics)> const call{
-        operation, 0, in.range.rows, in.range.columns, to, scores, per_column, statistics};
+    auto const call = row_call_of(operation, in, role...);
     if constexpr (((Role::use == row_use::addend) || ...))
       executor(std::get<0>(operands_with<row_use::addend>(role...)).before(call));
     else
       executor(call);
   }
+}
+
+/// Runs a call over rows and its sums in one pass over memory. Scratch is the host's unless an
+/// argument has it.
+template <class Executor, class Operation, class In, class... Role>
+LOWP_HOST_FN void run_rows_and_sums(Executor const& executor, Operation const& operation,
+                                    In const& in, Role const&... role) {
+  auto const sums = operands_with<row_use::column_sum>(role...);
+  auto const rows = row_call_of(operation, in, role...);
+  constexpr int count = static_cast<int>(std::tuple_size_v<decltype(sums)>);
+  std::size_t least =
+      std::derived_from<Executor, simd::this_thread> ? 0 : simd::sum_lines::least_rows;
+  if constexpr (requires { executor.least_rows_of_runs(); }) least = executor.least_rows_of_runs();
+  simd::summing_row_call<decltype(rows), count> call{
+      rows, simd::sum_lines::of(rows.rows, rows.columns, count, least)};
+  std::vector<cache_line> own;
+  if constexpr (has_own_memory<Executor>) {
+    if (!executor.keeps_rows(call)) {
+      sum_columns(executor, operation, in, role...);
+      return run_checked_rows(executor, operation, in, role...);
+    }
+    call.lines.memory = std::get<0>(operands_with<row_use::scratch>(role...));
+  } else {
+    own.resize(call.bytes() / sizeof(cache_line) + 1);
+    call.lines.memory = own.data();
+  }
+  if (rows.rows != 0) executor(call);
+  executor(simd::line_call<std::remove_const_t<decltype(sums)>>{call.lines, rows.columns, sums});
 }
 
 /// Checks a call over rows and runs it: the arguments in the order of the call, `in` first.
@@ -175,9 +131,14 @@ LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
                            Operation const& operation, In const& in, Role const&... role) {
   error_text const wrong = check_call_over_rows(executor, function, operation, in, role...);
   if (!wrong.empty()) return executor.refuse_if(wrong);
-  if constexpr (((Role::use == row_use::column_sum) || ...))
-    sum_columns(executor, operation, in, role...);
-  run_checked_rows(executor, operation, in, role...);
+  constexpr auto has = [](row_use use) { return ((Role::use == use) || ...); };
+  if constexpr (has(row_use::column_sum) && has(row_use::result) &&
+                (has(row_use::scratch) || !has_own_memory<Executor>)) {
+    run_rows_and_sums(executor, operation, in, role...);
+  } else {
+    if constexpr (has(row_use::column_sum)) sum_columns(executor, operation, in, role...);
+    run_checked_rows(executor, operation, in, role...);
+  }
 }
 
 }  // namespace detail

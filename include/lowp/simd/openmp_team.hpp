@@ -27,7 +27,9 @@ struct openmp_team : throwing {
 
   template <class RowCall>
   void operator()(RowCall const& call) const {
-    std::size_t const in_shard = std::max<std::size_t>(1, shard / call.columns);
+    std::size_t in_shard = std::max<std::size_t>(1, shard / call.columns);
+    if constexpr (requires { RowCall::has_lines; })
+      in_shard = (in_shard + call.lines.rows - 1) / call.lines.rows * call.lines.rows;
     std::size_t const bytes = call.rows * call.columns * 4;  // of 16 bits that are read and written
     for_each_shard(call.rows, in_shard, bytes, [&](std::size_t first, std::size_t count) {
       RowCall some = call;

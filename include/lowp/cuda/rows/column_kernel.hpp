@@ -13,6 +13,83 @@
 
 namespace lowp::cuda {
 
+/// Writes a sum of column `column` in row `row`, or adds it to what is there.
+template <class Thread, class To>
+LOWP_FN void write_sum(Thread const& thread, row_operand<To> const& to, std::uint64_t row,
+                       std::uint32_t column, double sum) {
+  using T = typename To::type;
+  row_accessor<To, typename Thread::hardware, 1> at(to, row, column);
+  if constexpr (To::is_read) sum = lanes::add(lanes::widen(at.element(thread, 0)), sum);
+  if constexpr (narrow<T>)
+    at.write_one(thread, read_number<double>(lanes::bits(sum), simd::rounding_of_sum<T>{}, 0,
+                                             overflow::infinity));
+  else
+    at.write_one(thread, lane<float>::narrowed(sum));
+}
+
+/// Adds up the lines of a summing kernel: a warp has 32 columns of a sum. All warps of a block read
+/// runs, and the first one adds them in order.
+template <class Sums>
+struct line_kernel_call;
+template <std::size_t... K, class... Sum>
+struct line_kernel_call<row_operands<std::index_sequence<K...>, Sum...>> {
+  using sums_type = row_operands<std::index_sequence<K...>, Sum...>;
+  static constexpr unsigned least_blocks = 0, team_threads = warp_threads;
+  static constexpr bool is_collective = true;
+  static constexpr unsigned at_once = 4;  ///< runs that a warp reads
+
+  simd::sum_lines lines;
+  std::uint32_t columns;
+  sums_type sums;
+  std::uint32_t dynamic_bytes;
+  struct {
+    std::uint64_t tiles;
+  } table;
+
+  template <class Thread>
+  LOWP_FN void run(Thread const& thread) const {
+    unsigned const warps = thread.threads() / warp_threads, lane = thread.thread() % warp_threads;
+    unsigned const warp = thread.thread() / warp_threads;
+    auto* const terms = reinterpret_cast<double*>(thread.dynamic_memory()) + lane;
+    std::uint64_t const runs = (lines.all_rows + simd::column_run - 1) / simd::column_run;
+    for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks()) {
+      std::uint32_t const of_sum = (columns + warp_threads - 1) / warp_threads;
+      std::uint32_t const k = static_cast<std::uint32_t>(tile) / of_sum;
+      std::uint32_t const column = static_cast<std::uint32_t>(tile) % of_sum * warp_threads + lane;
+      std::size_t const at = k * lines.room + column;
+      double total = 0;
+      for (std::uint64_t first = 0; first < runs; first += warps * at_once) {
+        LOWP_UNROLL_ON_GPU
+        for (unsigned i = 0; i < at_once; ++i) {
+          unsigned const n = warp * at_once + i;
+          if (first + n < runs && column < columns)
+            terms[n * warp_threads] = run_at((first + n) * simd::column_run, at);
+        }
+        thread.barrier();
+        if (warp == 0 && column < columns)
+          for (unsigned n = 0; n < warps * at_once && first + n < runs; ++n)
+            total = lanes::add(total, terms[n * warp_threads]);
+        thread.barrier();
+      }
+      if (warp == 0 && column < columns)
+        ((k == K ? write_sum(thread, sums.template indexed<K, row_operand<Sum>>::value, 0, column,
+                             total)
+                 : void()),
+         ...);
+    }
+  }
+
+ private:
+  LOWP_FN double run_at(std::uint64_t row, std::size_t at) const {
+    if (!lines.has_groups()) return lines.run_of(row)[at];
+    double run = 0;
+    for (std::uint64_t r = row; r < row + simd::column_run && r < lines.all_rows;
+         r += simd::column_group)
+      run = lanes::add(run, lanes::widen(lines.group_of(r)[at]));
+    return run;
+  }
+};
+
 template <class Operation, class Groups, class Scores, class Sums>
 struct column_kernel_call;
 
@@ -65,8 +142,8 @@ struct column_kernel_call<Operation, Groups, Scores,
     float sum[] = {(static_cast<void>(K), 0.0f)...};
     if (column >= columns) return;
     for (std::uint64_t r = place; r < end; ++r) add_row(thread, groups.row(r), column, sum);
-    (write(thread, sums.template indexed<K, row_operand<Sum>>::value, groups.target(place), column,
-           lanes::widen(sum[K])),
+    (write_sum(thread, sums.template indexed<K, row_operand<Sum>>::value, groups.target(place),
+               column, lanes::widen(sum[K])),
      ...);
   }
   template <class Thread>
@@ -101,21 +178,9 @@ struct column_kernel_call<Operation, Groups, Scores,
     }
     thread.barrier();
     if (warp == 0 && column < columns)
-      (write(thread, sums.template indexed<K, row_operand<Sum>>::value, groups.target(place),
-             column, lanes::add(totals[K], sixteen[K])),
+      (write_sum(thread, sums.template indexed<K, row_operand<Sum>>::value, groups.target(place),
+                 column, lanes::add(totals[K], sixteen[K])),
        ...);
-  }
-  template <class Thread, class To>
-  LOWP_FN static void write(Thread const& thread, row_operand<To> const& to, std::uint64_t row,
-                            std::uint32_t column, double sum) {
-    using T = typename To::type;
-    row_accessor<To, typename Thread::hardware, 1> at(to, row, column);
-    if constexpr (To::is_read) sum = lanes::add(lanes::widen(at.element(thread, 0)), sum);
-    if constexpr (narrow<T>)
-      at.write_one(thread, read_number<double>(lanes::bits(sum), simd::rounding_of_sum<T>{}, 0,
-                                               overflow::infinity));
-    else
-      at.write_one(thread, lane<float>::narrowed(sum));
   }
   template <class Thread>
   LOWP_FN void add_row(Thread const& thread, std::uint64_t r, std::uint32_t column,
@@ -154,6 +219,19 @@ void run_row_call(Grid& grid, simd::column_call<Operation, Groups, Scores, Sums>
       .sums = sums,
       .dynamic_bytes = static_cast<std::uint32_t>(2 * grid.threads() * sums.size * sizeof(float)),
       .table = {tiles}});
+}
+
+template <class Grid, class... Sum>
+void run_row_call(Grid& grid, simd::line_call<std::tuple<Sum...>> const& call) {
+  auto const sums = row_operands_of(call.sums);
+  using kernel = line_kernel_call<std::remove_const_t<decltype(sums)>>;
+  std::uint64_t const tiles = sums.size * ((call.all_columns + warp_threads - 1) / warp_threads);
+  grid.template run<simd::no_report>(
+      kernel{call.lines,
+             static_cast<std::uint32_t>(call.all_columns),
+             sums,
+             static_cast<std::uint32_t>(grid.threads() * kernel::at_once * sizeof(double)),
+             {tiles}});
 }
 
 }  // namespace lowp::cuda

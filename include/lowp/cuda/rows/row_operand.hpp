@@ -16,6 +16,13 @@ struct row_operand {
   simd::row_repetition rows;
 };
 
+/// Returns the place of a row's element e in shared memory, for elements of some bytes. Every other
+/// four chunks of 32 bytes have their halves exchanged. So no two threads share a bank.
+template <int Bytes>
+LOWP_FN unsigned kept_place(unsigned e) {
+  return Bytes == 4 ? e ^ (e >> 3 & 4) : e;
+}
+
 /// Chunks of row r of an operand. For random rounding, `encode` needs a place in the whole matrix.
 template <class KernelOperand, class Hardware, int Groups>
 class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
@@ -34,6 +41,27 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
     code.template load<1>(1, thread, static_cast<T const*>(row_) + column);
     return base::decoded(code.code(0));
   }
+  // Keep chunk i in shared memory as it was loaded, and return a chunk or an element from it.
+  LOWP_FN void keep(int i, unsigned char* row, unsigned e) {
+    LOWP_UNROLL_ON_GPU
+    for (int at = 0; at < bytes_of_chunk; at += kept_bytes) {
+      piece<kept_bytes> some;
+      LOWP_UNROLL_ON_GPU
+      for (int j = 0; j < kept_bytes; j += 4) some.word[j / 4] = base::codes(i).word((at + j) / 4);
+      *kept<kept_bytes>(row, e + static_cast<unsigned>(at) / sizeof(T)) = some;
+    }
+  }
+  LOWP_FN void recall(unsigned char* row, unsigned e) {
+    LOWP_UNROLL_ON_GPU
+    for (int at = 0; at < bytes_of_chunk; at += kept_bytes) {
+      auto const some = *kept<kept_bytes>(row, e + static_cast<unsigned>(at) / sizeof(T));
+      LOWP_UNROLL_ON_GPU
+      for (int j = 0; j < kept_bytes; j += 4) base::codes(0).word((at + j) / 4) = some.word[j / 4];
+    }
+  }
+  LOWP_FN static float kept_element(unsigned char* row, unsigned e) {
+    return base::decoded(kept<int{sizeof(T)}>(row, e)->word[0]);
+  }
   /// Writes a row of one element.
   LOWP_FN void write_one(auto const& thread, float value) {
     float const x[chunk_size] = {value};
@@ -42,6 +70,12 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
   }
 
  private:
+  static constexpr int bytes_of_chunk = chunk_size * static_cast<int>(sizeof(T));
+  static constexpr int kept_bytes = bytes_of_chunk < 16 ? bytes_of_chunk : 16;
+  template <int Bytes>
+  LOWP_FN static piece<Bytes>* kept(unsigned char* row, unsigned e) {
+    return reinterpret_cast<piece<Bytes>*>(row + kept_place<int{sizeof(T)}>(e) * sizeof(T));
+  }
   LOWP_FN row_accessor(KernelOperand const& s, void* row) : base(s, &row, 0), row_(row) {}
 
   void* row_;
@@ -56,6 +90,10 @@ struct row_operands<std::index_sequence<K...>, KernelOperand...>
   /// The number of operands, but at least 1, so that arrays may have that size.
   static constexpr int size = sizeof...(K) == 0 ? 1 : sizeof...(K);
   static constexpr int bytes_read = (0 + ... + KernelOperand::bytes_read);
+  /// The bytes of an element of the first Count operands.
+  template <int Count>
+  static constexpr unsigned bytes_of =
+      (0 + ... + (int{K} < Count ? unsigned{sizeof(typename KernelOperand::type)} : 0));
   using indices = std::index_sequence<K...>;
 };
 
@@ -73,20 +111,49 @@ class row_accessors<row_operands<std::index_sequence<K...>, KernelOperand...>, H
   LOWP_FN row_accessors([[maybe_unused]] kernel_operands const& s, [[maybe_unused]] std::uint64_t r)
       : base<K, KernelOperand>{{s.indexed<K, row_operand<KernelOperand>>::value, r}}... {}
 
-  template <int Width, class Thread>
+  /// Loads a chunk of the operands that have number First or more.
+  template <int Width, int First = 0, class Thread>
   LOWP_FN void load([[maybe_unused]] int i, [[maybe_unused]] Thread const& thread,
                     [[maybe_unused]] std::uint32_t column, [[maybe_unused]] int count) {
-    (base<K, KernelOperand>::value.template load<Width>(i, thread, column, count), ...);
+    ((int{K} < First
+          ? void()
+          : base<K, KernelOperand>::value.template load<Width>(i, thread, column, count)),
+     ...);
   }
   LOWP_FN void decode([[maybe_unused]] auto const& thread, [[maybe_unused]] int i,
                       [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
     (base<K, KernelOperand>::value.decode(thread, i, x[K]), ...);
   }
-  template <class Thread>
+  // Likewise for a row of `room` elements in shared memory that has the first Count operands.
+  template <int Count>
+  LOWP_FN void keep(int i, unsigned char* row, unsigned room, unsigned e) {
+    ((int{K} < Count ? base<K, KernelOperand>::value.keep(
+                           i, row + room * kernel_operands::template bytes_of<int{K}>, e)
+                     : void()),
+     ...);
+  }
+  template <int Count>
+  LOWP_FN void recall(unsigned char* row, unsigned room, unsigned e) {
+    ((int{K} < Count ? base<K, KernelOperand>::value.recall(
+                           row + room * kernel_operands::template bytes_of<int{K}>, e)
+                     : void()),
+     ...);
+  }
+  template <int Count>
+  LOWP_FN void kept_element(unsigned char* row, unsigned room, unsigned e, int k,
+                            float (&x)[kernel_operands::size][chunk_size]) const {
+    ((int{K} < Count ? void(x[K][k] = base<K, KernelOperand>::value.kept_element(
+                                row + room * kernel_operands::template bytes_of<int{K}>, e))
+                     : void()),
+     ...);
+  }
+  template <int First = 0, class Thread>
   LOWP_FN void load_element([[maybe_unused]] Thread const& thread,
                             [[maybe_unused]] std::uint32_t column, [[maybe_unused]] int k,
                             [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
-    ((x[K][k] = base<K, KernelOperand>::value.element(thread, column)), ...);
+    ((int{K} < First ? void()
+                     : void(x[K][k] = base<K, KernelOperand>::value.element(thread, column))),
+     ...);
   }
 };
 

@@ -31,7 +31,7 @@ struct row_kernel_call {
   int width;  ///< widest permitted accesses
   /// True if shared memory has a whole row; else it has as much as a team takes at a time.
   bool is_cached;
-  /// The floats of shared memory for each operand of a row, in units of fold::sums. Their number is
+  /// The elements of shared memory for an operand of a row, in units of fold::sums. Their number is
   /// a multiple of what a team takes at a time.
   std::uint32_t room;
   std::uint32_t dynamic_bytes;
@@ -89,30 +89,46 @@ bool permits([[maybe_unused]] int width,
 /// The team for rows of a given width, and the part of a row in its shared memory.
 struct row_plan {
   bool is_warp, is_cached;
-  std::size_t room;  ///< floats of shared memory for each operand
+  std::size_t room;  ///< elements of shared memory for each operand
 
-  /// @param operands        number of operands that are read
+  /// @param bytes           of a column of a row in shared memory
+  /// @param most_of_warps   bytes that the rows of a block of warps may take
   /// @param chunks_at_once  number of chunks that a thread takes at once
   /// @param threads         threads of a block
   /// @param most_bytes      shared memory for the rows of a block
-  static row_plan of(std::size_t columns, std::size_t operands, std::size_t chunks_at_once,
-                     unsigned threads, std::size_t most_bytes) {
+  static row_plan of(std::size_t columns, std::size_t bytes, std::size_t most_of_warps,
+                     std::size_t chunks_at_once, unsigned threads, std::size_t most_bytes) {
     constexpr std::size_t of_warp = fold::sums, of_block = fold::sums * chunk_size;
     std::size_t const warps = threads / warp_threads;
     std::size_t const short_room = (columns + of_warp - 1) / of_warp * of_warp;
-    if (threads != fold::sums || short_room * operands * warps <= tuning::floats_of_warps)
+    if (threads != fold::sums || short_room * bytes * warps <= most_of_warps)
       return {true, true, short_room};
     std::size_t const room = (columns + of_block - 1) / of_block * of_block;
-    bool const is_cached = room * operands * sizeof(float) <= most_bytes;
+    bool const is_cached = room * bytes <= most_bytes;
     return {false, is_cached, is_cached ? room : of_block * chunks_at_once};
   }
 };
 
 /// Returns true if the operands of a sum permit accesses of `width` bytes; x is a score, too.
-inline bool permits(int, no_row_sum const&) { return true; }
+inline bool permits(int, no_row_sum const&) { return true; }  // line_sums, too
 template <class Function, class X, class Addend>
 bool permits(int width, row_sum<Function, X, Addend> const& sum) {
   return permits(width, sum.addend);
+}
+
+template <class Operation, class Scores, class Sum>
+row_plan plan_of(auto& grid, std::size_t columns) {
+  std::size_t const most = grid.shared_bytes();
+  std::size_t const of_warps = !keeps_codes<Operation, Sum> ? tuning::bytes_of_float_warps
+                               : Sum::sums != 0             ? tuning::bytes_of_summing_warps
+                                                            : tuning::bytes_of_warps;
+  auto const plan = [&](std::size_t of_block) {
+    return row_plan::of(columns, kept_bytes<Operation, Scores, Sum>, std::min(of_warps, most),
+                        chunks_at_once<Operation, Scores, Sum>, grid.threads(), of_block);
+  };
+  row_plan const shared = plan(most);
+  // A second read costs more than blocks that are alone in a multiprocessor.
+  return shared.is_cached || !keeps_codes<Operation, Sum> ? shared : plan(grid.shared_bytes(1));
 }
 
 template <class Grid, class Operation, class Out, class Scores, class Columns, class Statistics,
@@ -132,10 +148,17 @@ void run_row_call(Grid& grid,
   using scores_type = std::remove_const_t<decltype(scores)>;
   using columns_type = std::remove_const_t<decltype(per_column)>;
   using statistics_type = std::remove_const_t<decltype(statistics)>;
-  row_plan const plan = row_plan::of(call.columns, scores.size, chunks_at_once<scores_type, Sum>,
-                                     grid.threads(), grid.shared_bytes());
+  constexpr unsigned bytes = kept_bytes<Operation, scores_type, Sum>;
+  row_plan const plan = plan_of<Operation, scores_type, Sum>(grid, call.columns);
   auto const run = [&](auto threads) {
     std::size_t const teams = grid.threads() / threads;
+    std::size_t tiles = (call.rows + teams - 1) / teams;
+    if constexpr (Sum::sums != 0) {
+      std::size_t const lines = sum.lines.count();
+      tiles = !sum.lines.has_groups() || lines < tuning::busy_blocks
+                  ? lines
+                  : std::max(tuning::busy_blocks, (lines + teams - 1) / teams);
+    }
     grid.template run<simd::no_report>(row_kernel_call<threads, Operation, to_type, scores_type,
                                                        columns_type, statistics_type, Sum>{
         .operation = call.operation,
@@ -149,9 +172,9 @@ void run_row_call(Grid& grid,
         .width = width,
         .is_cached = plan.is_cached,
         .room = static_cast<std::uint32_t>(plan.room / fold::sums),
-        .dynamic_bytes =
-            static_cast<std::uint32_t>(plan.room * scores.size * teams * sizeof(float)),
-        .table = {(call.rows + teams - 1) / teams}});
+        .dynamic_bytes = static_cast<std::uint32_t>(
+            plan.is_cached || !keeps_codes<Operation, Sum> ? plan.room * bytes * teams : 0),
+        .table = {tiles}});
   };
   if (plan.is_warp)
     run(std::integral_constant<unsigned, warp_threads>{});
@@ -167,6 +190,20 @@ void run_row_call(Grid& grid, simd::summed_row_call<RowCall, Make, X, Addend> co
   run_row_call(grid, static_cast<RowCall const&>(call),
                row_sum<function, decltype(x.kernel_operand), decltype(addend.kernel_operand)>{
                    call.make_function(), x, addend});
+}
+
+/// Returns true if a block can keep a row of a call with its sums.
+template <class Grid, class RowCall, int Sums>
+bool keeps_rows(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call) {
+  using scores = decltype(row_operands_of(call.scores));
+  return plan_of<decltype(call.operation), scores, line_sums<Sums>>(grid, call.columns).is_cached;
+}
+
+template <class Grid, class RowCall, int Sums>
+void run_row_call(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call) {
+  line_sums<Sums> sums;
+  sums.lines = call.lines;
+  run_row_call(grid, static_cast<RowCall const&>(call), sums);
 }
 
 }  // namespace lowp::cuda

@@ -8,13 +8,13 @@
 namespace lowp::cuda {
 
 struct no_row_sum {
-  static constexpr int operands = 0, bytes_read = 0;
+  static constexpr int operands = 0, bytes_read = 0, sums = 0;
   static constexpr bool is_random = false;
 };
 
 template <class Function, class X, class Addend>
 struct row_sum {
-  static constexpr int operands = 2, bytes_read = Addend::bytes_read;
+  static constexpr int operands = 2, bytes_read = Addend::bytes_read, sums = 0;
   static constexpr bool is_random = X::is_random;
 
   Function function;

@@ -10,15 +10,13 @@
 
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/simd/rows/row_accessors.hpp>
-#include <lowp/simd/rows/row_call.hpp>
+#include <lowp/simd/rows/sum_lines.hpp>
 #include <lowp/simd/wide.hpp>
 
 #include <tuple>
 #include <utility>
 
 namespace lowp::simd {
-
-inline constexpr std::size_t column_group = 16;
 
 /// The rounding of a sum to float. It is rounded again to a narrow type.
 template <class T>
@@ -44,6 +42,84 @@ template <class Operation, class Groups, class Scores, class Sums>
 struct column_call;
 
 LOWP_EXACT_BEGIN
+
+template <class Isa, class To, class D>
+LOWP_HOST_FN void write_sum(auto& to, int k, D sum) {
+  using T = typename To::type;
+  if constexpr (To::is_read) sum = lanes::add(lanes::widen(to.load(k)), sum);
+  double exact[Isa::lanes];
+  __builtin_memcpy(exact, &sum, sizeof exact);
+  auto const x = load_rounded<Isa>(exact, rounding_of_sum<T>{}, nullptr, overflow::infinity);
+  to.template store<false>(k, x);
+}
+/// Writes the sums of `count` columns, the first of which has number `first`.
+template <class Isa, class... Sum, class D, std::size_t Packs, std::size_t... K>
+LOWP_HOST_FN void write_sums(auto& to, std::size_t first, std::size_t count,
+                             D const (&totals)[Packs][sizeof...(K)], std::index_sequence<K...>) {
+  constexpr std::size_t size = Isa::lanes;
+  std::size_t const whole = count / size * size;
+  for (std::size_t at = 0, valid; at < count; at += valid) {
+    valid = count - at < size ? count - at : whole;
+    to.begin(first + at, valid);
+    for (std::size_t e = 0; e < valid; e += size)
+      (write_sum<Isa, typename Sum::operand_type>(to.template get<K>(), static_cast<int>(e),
+                                                  totals[(at + e) / size][K]),
+       ...);
+    to.end(first + at, valid);
+  }
+}
+
+/// Adds up the lines of a call over rows: 16 groups in double, and runs in double, each in order.
+template <class Sums>
+struct line_call;
+template <class... Sum>
+struct line_call<std::tuple<Sum...>> {
+  static constexpr std::size_t width = 128;  ///< columns of a block, as in a column_call
+
+  sum_lines lines;
+  std::size_t all_columns;
+  std::tuple<Sum...> sums;
+  std::size_t first_row = 0, rows = (all_columns + width - 1) / width;
+  std::size_t columns = width * lines.count() + 1;  ///< the work of a block
+
+  template <class Isa>
+  LOWP_HOST_FN void body() const {
+    using accessors = row_accessors<Isa, std::tuple<Sum...>>;
+    typename accessors::scratch scratch;
+    accessors to(sums, 0, std::move(scratch));
+    to.start(0);
+    for (std::size_t first = first_row * width; first < (first_row + rows) * width; first += width)
+      add_lines<Isa>(to, first, std::index_sequence_for<Sum...>{});
+  }
+
+ private:
+  template <class Isa, std::size_t... K>
+  LOWP_HOST_FN void add_lines(auto& to, std::size_t first, std::index_sequence<K...> all) const {
+    using F = pack<float, typename Isa::registers>;
+    using D = lanes::wide<F>;
+    constexpr std::size_t size = Isa::lanes;
+    std::size_t const rest = all_columns - first, count = rest < width ? rest : width;
+    D totals[width / size][sizeof...(K)];
+    for (auto& total : totals) ((total[K] = lanes::broadcast<D>(0)), ...);
+    for (std::size_t run = 0; run < lines.all_rows; run += column_run)
+      for (std::size_t e = 0; e < count; e += size)
+        ((totals[e / size][K] =
+              lanes::add(totals[e / size][K], run_at<F>(run, K * lines.room + first + e))),
+         ...);
+    write_sums<Isa, Sum...>(to, first, count, totals, all);
+  }
+  template <class F>
+  LOWP_HOST_FN auto run_at(std::size_t row, std::size_t at) const {
+    lanes::wide<F> run = lanes::broadcast<lanes::wide<F>>(0);
+    if (!lines.has_groups()) {
+      __builtin_memcpy(run.v, lines.run_of(row) + at, sizeof run);
+    } else {
+      for (std::size_t r = row; r < row + column_run && r < lines.all_rows; r += column_group)
+        run = lanes::add(run, lanes::widen(F::load(lines.group_of(r) + at)));
+    }
+    return run;
+  }
+};
 
 template <class Operation, class Groups, class... Score, class... Sum>
 struct column_call<Operation, Groups, std::tuple<Score...>, std::tuple<Sum...>> {
@@ -99,25 +175,7 @@ struct column_call<Operation, Groups, std::tuple<Score...>, std::tuple<Sum...>> 
       for (std::size_t p = 0; p < packs; ++p)
         ((totals[p][K] = lanes::add(totals[p][K], sixteen[p][K])), ...);
     }
-    std::size_t const whole = count / size * size;
-    for (std::size_t at = 0, valid; at < count; at += valid) {
-      valid = count - at < size ? count - at : whole;
-      to.begin(first + at, valid);
-      for (std::size_t e = 0; e < valid; e += size)
-        (write<Isa, typename Sum::operand_type>(to.template get<K>(), static_cast<int>(e),
-                                                totals[(at + e) / size][K]),
-         ...);
-      to.end(first + at, valid);
-    }
-  }
-  template <class Isa, class To, class D>
-  LOWP_HOST_FN static void write(auto& to, int k, D sum) {
-    using T = typename To::type;
-    if constexpr (To::is_read) sum = lanes::add(lanes::widen(to.load(k)), sum);
-    double exact[Isa::lanes];
-    __builtin_memcpy(exact, &sum, sizeof exact);
-    auto const x = load_rounded<Isa>(exact, rounding_of_sum<T>{}, nullptr, overflow::infinity);
-    to.template store<false>(k, x);
+    write_sums<Isa, Sum...>(to, first, count, totals, all);
   }
   template <class From, class F, std::size_t Packs, std::size_t... K>
   LOWP_HOST_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,

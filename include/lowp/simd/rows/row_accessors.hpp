@@ -3,6 +3,7 @@
 // of a mask may serve many rows.
 #pragma once
 
+#include <lowp/lanes/row_folds.hpp>
 #include <lowp/simd/accessor.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
@@ -43,6 +44,15 @@ class accessor<Isa, byte_operand, Nans> {
   unsigned char* staged_;
   unsigned char const* at_ = nullptr;
 };
+
+/// Returns what an accessor takes at once of a row's rest: whole packs, or less than one.
+template <class Isa>
+LOWP_HOST_FN std::size_t row_stretch(std::size_t left) {
+  constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
+  // So a stretch adds only first elements, or only others, and its values are kept side by side.
+  static_assert(fold::sums % most == 0);
+  return left >= most ? most : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack : left;
+}
 
 template <class Isa, class Operands,
           class Indices = std::make_index_sequence<std::tuple_size_v<Operands>>>

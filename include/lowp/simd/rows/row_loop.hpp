@@ -46,21 +46,12 @@ class row_loop {
   static constexpr typename score_accessors::indices each_score{};
   static constexpr typename column_accessors::indices each_column{};
   static constexpr bool uses_scores = detail::uses_scores<Operation>;
+  static constexpr bool has_lines = requires { Call::has_lines; };
 
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
   LOWP_HOST_FN std::size_t streamed() const {
     using T = typename Out::operand_type::type;
     return call_.out.stride * sizeof(T) % 16 == 0 ? call_.all_rows * columns_ : 0;
-  }
-
-  /// Returns what an accessor takes at once of a row's rest: whole packs, or less than one.
-  LOWP_HOST_FN static std::size_t stretch(std::size_t left) {
-    constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
-    // So a stretch adds only first elements, or only others, and its values are kept side by side.
-    static_assert(fold::sums % most == 0 && most_cached % most == 0);
-    return left >= most            ? most
-           : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack
-                                   : left;
   }
 
   /// Returns the number of short rows that go through each fold together. The end of a fold, a tree
@@ -77,6 +68,7 @@ class row_loop {
 
   LOWP_HOST_FN void over_rows(auto&& to, auto&& from, auto&& with, auto&& statistics) const {
     alignas(64) float cached[most_cached];
+    [[maybe_unused]] float* sums = cached;
     std::size_t const at_once = rows_at_once(), end = first_row_ + rows_;
     for (std::size_t row = first_row_, count; row < end; row += count) {
       count = end - row < at_once ? end - row : at_once;
@@ -87,7 +79,14 @@ class row_loop {
         write_statistics(row + i, statistics, states[i], typename statistic_accessors::indices{});
         to.start(row + i);
         if constexpr (uses_scores) from.start(row + i);
-        write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
+        if constexpr (has_lines) {
+          sums = call_.sums_at(row + i, sums, cached, most_cached);
+          auto const state = states[i];  // whose address no store has
+          write_row(to, from, with, state, sums, columns_);
+          call_.template end_row<F>(row + i, end, sums);
+        } else {
+          write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
+        }
       }
     }
     to.finish();
@@ -117,7 +116,7 @@ class row_loop {
       if (visible >= 2 * fold::sums)
         first = fold_strips<K>(from, state, cached, visible, fetched, total);
     for (std::size_t valid; first < visible; first += valid) {
-      valid = stretch(visible - first);
+      valid = row_stretch<Isa>(visible - first);
       from.begin(first, valid);
       if (K == last_fold && fetched != 0) from.fetch(fetched + first, valid);
       if (first < fold::sums)
@@ -202,10 +201,10 @@ class row_loop {
     }
   }
 
-  LOWP_HOST_FN void write_row(auto& to, auto& from, auto& with, auto const& state,
-                              float const* cached, std::size_t visible) const {
+  LOWP_HOST_FN void write_row(auto& to, auto& from, auto& with, auto const& state, float* cached,
+                              std::size_t visible) const {
     for (std::size_t first = 0, valid; first < columns_; first += valid) {
-      valid = stretch(columns_ - first);
+      valid = row_stretch<Isa>(columns_ - first);
       if (uses_scores || columns_ > most_cached) from.begin(first, valid);
       with.begin(first, valid);
       to.begin(first, valid);
@@ -218,9 +217,8 @@ class row_loop {
   }
   /// @tparam IsPlain  true if the values are cached, and the whole stretch is visible
   template <bool IsPlain, class To, class From, class With, class State>
-  LOWP_HOST_FN void write_stretch(To& to, From& from, With& with, State const& state,
-                                  float const* cached, std::size_t visible, std::size_t first,
-                                  std::size_t valid) const {
+  LOWP_HOST_FN void write_stretch(To& to, From& from, With& with, State const& state, float* cached,
+                                  std::size_t visible, std::size_t first, std::size_t valid) const {
     auto& out = to.template get<0>();
     int const left = static_cast<int>(valid);
     int k = 0;
@@ -238,17 +236,17 @@ class row_loop {
   }
   /// Returns the results of a pack, added to the old values if the operand is read, too.
   template <bool IsPlain>
-  LOWP_HOST_FN F total_of(auto& out, auto& from, auto& with, auto const& state, float const* cached,
+  LOWP_HOST_FN F total_of(auto& out, auto& from, auto& with, auto const& state, float* cached,
                           std::size_t visible, std::size_t first, int k) const {
     F const result = result_of<IsPlain>(from, with, state, cached, visible, first, k);
     return Out::operand_type::is_read ? lanes::add(out.load(k), result) : result;
   }
   /// Returns the results of the pack at `first` + k.
   template <bool IsPlain>
-  LOWP_HOST_FN F result_of(auto& from, auto& with, auto const& state, float const* cached,
+  LOWP_HOST_FN F result_of(auto& from, auto& with, auto const& state, float* cached,
                            std::size_t visible, std::size_t first, int k) const {
     if constexpr (uses_scores) {
-      return result_of_scores(from, with, state, k, each_score);
+      return result_of_scores(from, with, state, k, cached + first, each_score);
     } else {
       std::size_t const e = first + static_cast<std::size_t>(k);
       F value;
@@ -260,7 +258,7 @@ class row_loop {
         value =
             lanes::select(first_lanes<registers>(e < visible ? static_cast<int>(visible - e) : 0),
                           value, lanes::broadcast<F>(0));
-      F result = result_at(with, state, k, each_column, value);
+      F result = result_at(with, state, k, each_column, cached, value);
       if constexpr (requires { operation_.marked_result(state, value); })
         if (std::size_t const lane = state.marked - e; lane < Isa::lanes)
           result = lanes::select(only_lane(static_cast<int>(lane)),
@@ -270,9 +268,9 @@ class row_loop {
   }
 
   template <std::size_t... K>
-  LOWP_HOST_FN F result_of_scores(auto& from, auto& with, auto const& state, int k,
+  LOWP_HOST_FN F result_of_scores(auto& from, auto& with, auto const& state, int k, float* sums,
                                   std::index_sequence<K...>) const {
-    return result_at(with, state, k, each_column, F(from.template get<K>().load(k))...);
+    return result_at(with, state, k, each_column, sums, F(from.template get<K>().load(k))...);
   }
   LOWP_HOST_FN static auto only_lane(int lane) {
     return lanes::mask_and(first_lanes<registers>(lane + 1),
@@ -285,7 +283,9 @@ class row_loop {
   }
   template <class With, class State, std::size_t... J, class... Value>
   LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, [[maybe_unused]] int k,
-                           std::index_sequence<J...>, Value const&... value) const {
+                           std::index_sequence<J...>, [[maybe_unused]] float* sums,
+                           Value const&... value) const {
+    if constexpr (has_lines) call_.template add_to<F>(state, sums + k, value...);
     return operation_.result(state, value..., F(with.template get<J>().load(k))...);
   }
 

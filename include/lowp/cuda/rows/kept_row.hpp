@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+// A team's row in shared memory in its own types, and its sums over rows behind it.
+#pragma once
+
+#include <lowp/cuda/rows/row_sum.hpp>
+#include <lowp/cuda/rows/row_team.hpp>
+#include <lowp/simd/rows/sum_lines.hpp>
+
+namespace lowp::cuda {
+
+/// The number of an operation's scores that all rows share, the last ones. They stay in a cache.
+template <class Operation>
+inline constexpr int shared_scores = 0;
+template <class Operation>
+  requires requires { Operation::shared_scores; }
+inline constexpr int shared_scores<Operation> = Operation::shared_scores;
+
+/// A row's codes of the first Count scores.
+template <class Team, class Scores, int Count>
+class kept_row {
+ public:
+  static constexpr unsigned bytes = Scores::template bytes_of<Count>;  ///< of a column
+
+  template <class Thread>
+  LOWP_FN kept_row(Thread const& thread, unsigned char* row, unsigned room)
+      : row_(thread.register_address(row)), room_(room) {}
+
+  /// Keeps chunk i, whose first element is e.
+  LOWP_FN void keep(int i, auto& from, unsigned e) const {
+    from.template keep<Count>(i, row_, room_, e);
+  }
+  LOWP_FN void recall(auto& from, unsigned e) const { from.template recall<Count>(row_, room_, e); }
+  LOWP_FN void load_element(auto const& from, unsigned e, int k, auto& x) const {
+    from.template kept_element<Count>(row_, room_, e, k, x);
+  }
+
+ private:
+  unsigned char* row_;
+  unsigned room_;
+};
+
+/// Sums over rows, which a kernel over rows leaves in lines.
+template <int Sums>
+struct line_sums : no_row_sum {
+  static constexpr int sums = Sums;
+
+  simd::sum_lines lines;
+};
+
+/// The sums of teams, one behind another. Only the thread that has a chunk adds to its sums.
+template <int Sums, class Team, class Thread>
+class team_sums {
+ public:
+  /// @param first    sums of the block's first team
+  /// @param between  floats from a team's sums to those of the next one
+  LOWP_FN team_sums(Thread const& thread, Team const& team, simd::sum_lines const& lines,
+                    float* first, unsigned between, unsigned room)
+      : thread_(thread),
+        team_(team),
+        lines_(lines),
+        first_(first),
+        between_(between),
+        room_(room) {}
+
+  /// Calls add(row, sums) for rows whose sums the block's teams leave, group by group.
+  template <class Add>
+  LOWP_FN void run(Add const& add) const {
+    unsigned const teams = thread_.threads() / Team::threads;
+    std::uint64_t const count = lines_.count();
+    if (lines_.has_groups()) {
+      std::uint64_t const blocks = thread_.blocks();
+      for (std::uint64_t g = thread_.block() + team_.number() * blocks; g < count;
+           g += blocks * teams) {
+        add_group(g, add);
+        team_barrier();
+        float* const to = lines_.group_of(g * simd::column_group);
+        for (unsigned e = team_.thread(); e < lines_.width; e += Team::threads)
+          to[e] = sum_at(team_.number(), e);
+        team_barrier();
+      }
+      return;
+    }
+    constexpr unsigned groups = simd::column_group;
+    for (std::uint64_t run = thread_.block(); run < count; run += thread_.blocks())
+      for (unsigned turn = 0; turn < groups; turn += teams) {
+        std::uint64_t const rest = (lines_.all_rows + groups - 1) / groups - run * groups;
+        unsigned const end = rest < groups ? static_cast<unsigned>(rest) : groups;
+        if (turn >= end) break;
+        if (turn + team_.number() < end) add_group(run * groups + turn + team_.number(), add);
+        thread_.barrier();
+        double* const to = lines_.run_of(run * simd::column_run);
+        for (unsigned e = thread_.thread(); e < lines_.width; e += thread_.threads()) {
+          double sum = turn == 0 ? 0 : to[e];
+          for (unsigned t = 0; t < teams && turn + t < end; ++t)
+            sum = lanes::add(sum, lanes::widen(sum_at(t, e)));
+          to[e] = sum;
+        }
+        thread_.barrier();
+      }
+  }
+  /// Adds a row's chunk from column e on to its sums.
+  template <class Operation, class State, class Chunk>
+  LOWP_FN void add(Operation const& operation, State const& s, Chunk const& x, unsigned e) const {
+    add_each(std::make_integer_sequence<int, Sums>{}, operation, s, x, e);
+  }
+
+ private:
+  LOWP_FN void team_barrier() const {
+    if constexpr (Team::is_warp)
+      thread_.warp_barrier();
+    else
+      thread_.barrier();
+  }
+  LOWP_FN float* sums_of(unsigned team) const { return first_ + team * between_; }
+  /// Returns a sum by its number in a line.
+  LOWP_FN float sum_at(unsigned team, unsigned e) const {
+    unsigned const of_sum = static_cast<unsigned>(lines_.room);
+    return sums_of(team)[e / of_sum * room_ + kept_place<4>(e % of_sum)];
+  }
+  template <class Add>
+  LOWP_FN void add_group(std::uint64_t g, Add const& add) const {
+    for (unsigned e = team_.first_of_chunk(); e < lines_.room; e += Team::stride)
+      for (unsigned k = 0; k < Sums; ++k)
+        for (unsigned half = 0; half < chunk_size; half += 4) *four_at(e + half, k) = {};
+    std::uint64_t const first = g * simd::column_group;
+    for (std::uint64_t r = first; r < first + simd::column_group && r < lines_.all_rows; ++r)
+      add(r);
+  }
+  struct alignas(16) four {
+    float x[4];
+  };
+  LOWP_FN four* four_at(unsigned e, unsigned k) const {
+    return reinterpret_cast<four*>(sums_of(team_.number()) + k * room_ + kept_place<4>(e));
+  }
+  template <int... K, class Operation, class State, class Chunk>
+  LOWP_FN void add_each(std::integer_sequence<int, K...>, Operation const& operation,
+                        State const& s, Chunk const& x, unsigned e) const {
+    (add_one(fold::number<K>{}, operation, s, x, e,
+             std::make_index_sequence<std::extent_v<Chunk>>{}),
+     ...);
+  }
+  template <int K, class Operation, class State, class Chunk, std::size_t... J>
+  LOWP_FN void add_one(fold::number<K> number, Operation const& operation, State const& s,
+                       Chunk const& x, unsigned e, std::index_sequence<J...>) const {
+    LOWP_UNROLL_ON_GPU
+    for (unsigned half = 0; half < chunk_size; half += 4) {
+      four* const at = four_at(e + half, K);
+      four sum = *at;
+      LOWP_UNROLL_ON_GPU
+      for (unsigned i = 0; i < 4; ++i) operation.add_to(number, sum.x[i], s, x[J][half + i]...);
+      *at = sum;
+    }
+  }
+
+  Thread const& thread_;
+  Team const& team_;
+  simd::sum_lines const& lines_;
+  float* first_;
+  unsigned between_, room_;
+};
+
+}  // namespace lowp::cuda

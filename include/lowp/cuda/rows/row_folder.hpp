@@ -1,0 +1,267 @@
+// SPDX-License-Identifier: Apache-2.0
+// The first half of the kernel over rows: reads a row and folds it. See row_kernel.hpp.
+#pragma once
+
+#include <lowp/cuda/rows/kept_row.hpp>
+
+namespace lowp::cuda {
+
+/// The number of scores whose rows a team keeps.
+template <class Operation, class Scores>
+inline constexpr int kept_scores = Scores::size - shared_scores<Operation>;
+template <class Operation, class Scores, class Sum>
+inline constexpr int chunks_at_once = tuning::row_chunks(
+    static_cast<int>(Scores::template bytes_of<kept_scores<Operation, Scores>>) + Sum::bytes_read);
+/// True if a team keeps scores as they were loaded: results need these, or values are cheap.
+template <class Operation, class Sum>
+inline constexpr bool keeps_codes =
+    Sum::operands == 0 &&
+    (detail::uses_scores<Operation> || requires { requires Operation::keeps_scores; });
+/// The bytes of shared memory for a column of a row, with its sums.
+template <class Operation, class Scores, class Sum>
+inline constexpr unsigned kept_bytes =
+    keeps_codes<Operation, Sum> ? Scores::template bytes_of<kept_scores<Operation, Scores>> +
+                                      Sum::sums * unsigned{sizeof(float)}
+                                : Scores::size * unsigned{sizeof(float)};
+
+template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
+          class Statistics, class Sum>
+struct row_kernel_call;
+
+/// A team's rows and their folds.
+template <class Call, class Thread>
+class row_folder;
+template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
+          class Statistics, class Sum, class Thread>
+class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
+                 Thread> {
+ protected:
+  using call_type = row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>;
+  using team_type = row_team<TeamThreads, Thread>;
+  using hardware = typename Thread::hardware;
+  using folds = typename Operation::folds;
+  using state = typename Operation::template state<float>;
+  using indices = typename Scores::indices;
+  using scores_of_chunk = float[Scores::size][chunk_size];
+  template <int K>
+  using fold_type = team_fold<std::tuple_element_t<std::size_t{K}, folds>, team_type>;
+
+  static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
+  static constexpr int step = team_type::step, stride = team_type::stride;
+  static constexpr bool has_visible = call_type::has_visible;
+  static constexpr bool uses_scores = detail::uses_scores<Operation>;
+  static constexpr bool keeps = keeps_codes<Operation, Sum>;
+  static constexpr int at_once = chunks_at_once<Operation, Scores, Sum>;
+  static constexpr int kept = kept_scores<Operation, Scores>;
+  using memory_type =
+      std::conditional_t<keeps, kept_row<team_type, Scores, kept>, row_memory<team_type>>;
+  /// True if fold 0 takes chunks as they arrive.
+  static constexpr bool folds_chunks = team_type::is_warp || !fold_type<0>::is_ordered;
+
+  LOWP_FN row_folder(call_type const& call, Thread const& thread)
+      : call_(call), thread_(thread), team_(thread), cached_(memory()) {}
+
+  LOWP_FN memory_type memory() const {
+    unsigned char* const row =
+        thread_.dynamic_memory() + team_.number() * room() * kept_bytes<Operation, Scores, Sum>;
+    if constexpr (keeps)
+      return memory_type(thread_, row, room());
+    else
+      return memory_type(thread_, reinterpret_cast<float*>(row), team_);
+  }
+  /// Returns true if rows are kept; a warp's rows are short.
+  LOWP_FN bool is_cached() const { return team_type::is_warp || call_.is_cached; }
+  /// Returns the place in shared memory of elements at `offset` from a thread's first element. If
+  /// rows are not kept, new elements overwrite the old ones.
+  LOWP_FN unsigned place_of(std::uint32_t offset) const { return is_cached() ? offset : 0; }
+  LOWP_FN unsigned room() const { return call_.room * static_cast<unsigned>(fold::sums); }
+  LOWP_FN static int within_chunk(int left) { return left < chunk_size ? left : chunk_size; }
+
+  LOWP_FN void fold(std::uint64_t r, state& s) {
+    read_row(r, s) ? fold_row<0>(r, s) : fold_row<1>(r, s);
+  }
+  /// Keeps the scores, and folds them on arrival if that is possible. Returns true if fold 0 needs
+  /// a turn.
+  LOWP_FN bool read_row(std::uint64_t r, state& s) {
+    if constexpr (!folds_chunks && Sum::operands == 0)
+      if (!is_cached()) return true;
+    fold_type<0> folded;
+    row_accessors<Scores, hardware, at_once> from(call_.scores, r);
+    row_adder<Sum, hardware, at_once> adder(call_.sum, r, call_.columns);
+    for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < end_;
+         first += at_once * stride, offset += at_once * stride) {
+      int const left = static_cast<int>(end_ - first);
+      if (left >= (at_once - 1) * stride + chunk_size)
+        read_chunks(first, at_once * stride, place_of(offset), from, adder, folded, s);
+      else
+        read_chunks(first, left, place_of(offset), from, adder, folded, s);
+    }
+    if constexpr (folds_chunks) return takes_total_again<0>(r, s, folded);
+    team_.barrier();
+    return true;
+  }
+  /// Reads a thread's next chunks. If `left` is a constant, this has no branch.
+  LOWP_FN void read_chunks(std::uint32_t first, int left, unsigned place, auto& from, auto& adder,
+                           auto& folded, state const& s) {
+    with_width(call_.width, [&](auto width) {
+      LOWP_UNROLL_ON_GPU
+      for (int i = 0; i < at_once; ++i) {
+        if (left <= i * stride) continue;
+        std::uint32_t const column = first + static_cast<unsigned>(i * stride);
+        from.template load<width>(i, thread_, column, within_chunk(left - i * stride));
+        adder.template load<width>(i, thread_, column, within_chunk(left - i * stride));
+      }
+    });
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < at_once; ++i) {
+      if (left <= i * stride) continue;
+      [[maybe_unused]] unsigned const to = place + static_cast<unsigned>(i * stride);
+      scores_of_chunk x;
+      float value[chunk_size];
+      from.decode(thread_, i, x);
+      std::uint32_t const column = first + static_cast<unsigned>(i * stride);
+      adder.add(i, thread_, column, within_chunk(left - i * stride), call_.width, x[0]);
+      if constexpr (folds_chunks) fold_some<0, 1>(s, x, value, left - i * stride, folded);
+      if constexpr (keeps) {
+        if (is_cached()) cached_.keep(i, from, column);
+      } else if constexpr (folds_chunks && last_fold == 0) {
+        cached_.store_chunk(to, value);
+      } else {
+        LOWP_UNROLL_ON_GPU
+        for (unsigned j = 0; j < Scores::size; ++j) cached_.store_chunk(to + j * room(), x[j]);
+      }
+    }
+  }
+
+  /// Runs the folds from number K on, each over a thread's own elements.
+  template <int K>
+  LOWP_FN void fold_row(std::uint64_t r, state& s) {
+    if constexpr (K <= last_fold) {
+      while (fold_once<K>(r, s)) {
+      }
+      fold_row<K + 1>(r, s);
+    }
+  }
+  /// Returns true if the fold needs another turn.
+  template <int K>
+  LOWP_FN bool fold_once(std::uint64_t r, state& s) {
+    fold_type<K> folded;
+    row_accessors<Scores, hardware, 1> from(call_.scores, r);
+    for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
+         first += stride, offset += stride) {
+      int const left = static_cast<int>(end_ - first);
+      bool const is_whole = !team_type::is_warp && left > (chunk_size - 1) * step;
+      if constexpr (keeps) {
+        is_whole ? fold_codes<K>(from, s, first, chunk_size * step, folded)
+                 : fold_codes<K>(from, s, first, left, folded);
+      } else {
+        if (!is_cached()) read_own(from, first, left, place_of(offset));
+        is_whole ? fold_own<K>(s, place_of(offset), chunk_size * step, folded)
+                 : fold_own<K>(s, place_of(offset), left, folded);
+      }
+    }
+    return takes_total_again<K>(r, s, folded);
+  }
+  /// Returns true if fold K needs another turn. In shared memory, the values of the last fold have
+  /// replaced the scores, so it reads these once more.
+  template <int K>
+  LOWP_FN bool takes_total_again(std::uint64_t r, state& s, auto& folded) {
+    if (!detail::takes_total_again(call_.operation, fold::number<K>{}, s, folded.total(team_)))
+      return false;
+    if constexpr (K == last_fold && !keeps)
+      if (is_cached()) {
+        row_accessors<Scores, hardware, 1> const from(call_.scores, r);
+        for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
+             first += stride, offset += stride)
+          read_own(from, first, static_cast<int>(end_ - first), offset);
+      }
+    return true;
+  }
+  /// Folds a thread's own elements of a row that is kept as it was loaded, or is read anew.
+  template <int K, class Folded>
+  LOWP_FN void fold_codes(auto& from, state const& s, std::uint32_t first, int left,
+                          Folded& folded) const {
+    scores_of_chunk x = {};
+    float value[chunk_size];
+    if constexpr (team_type::is_warp) {
+      recall(from, first, within_chunk(left), x);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) {
+        if (left <= k * step) continue;
+        std::uint32_t const column = first + static_cast<unsigned>(k * step);
+        if (is_cached()) {
+          cached_.load_element(from, column, k, x);
+          from.template load_element<kept>(thread_, column, k, x);
+        } else {
+          from.load_element(thread_, column, k, x);
+        }
+      }
+    }
+    fold_some<K, step>(s, x, value, left, folded);
+  }
+  /// Takes a chunk from the kept row. Others than its scores are loaded.
+  LOWP_FN void recall(auto& from, std::uint32_t column, int count, scores_of_chunk& x) const {
+    cached_.recall(from, column);
+    if constexpr (kept < Scores::size)
+      with_width(call_.width,
+                 [&](auto width) { from.template load<width, kept>(0, thread_, column, count); });
+    from.decode(thread_, 0, x);
+  }
+  /// Folds a thread's own elements. If `left` is a constant, this has no branch.
+  template <int K, class Folded>
+  LOWP_FN void fold_own(state const& s, unsigned place, int left, Folded& folded) const {
+    scores_of_chunk x;
+    float value[chunk_size];
+    LOWP_UNROLL_ON_GPU
+    for (unsigned j = 0; j < Scores::size; ++j) cached_.load_own(place + j * room(), left, x[j]);
+    fold_some<K, step>(s, x, value, left, folded);
+    if constexpr (K == last_fold && !keeps) cached_.store_own(place, value);
+  }
+  LOWP_FN void read_own(auto const& from, std::uint32_t first, int left, unsigned place) const {
+    scores_of_chunk x = {};
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k)
+      if (left > k * step)
+        from.load_element(thread_, first + static_cast<unsigned>(k * step), k, x);
+    LOWP_UNROLL_ON_GPU
+    for (unsigned j = 0; j < Scores::size; ++j) cached_.store_own(place + j * room(), x[j]);
+  }
+  /// Computes the values of eight elements that are Step apart, and folds those before the row's
+  /// end. Those behind it may be anything.
+  template <int K, int Step, class Folded>
+  LOWP_FN void fold_some(state const& s, scores_of_chunk const& x,
+                         [[maybe_unused]] float (&value)[chunk_size], int left,
+                         Folded& folded) const {
+    decltype(call_.operation.term(fold::number<K>{},
+                                  value_at<K>(s, x, 0, indices{}))) term[chunk_size];
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k) {
+      auto const of_element = value_at<K>(s, x, k, indices{});
+      if constexpr (!uses_scores) value[k] = of_element;
+      term[k] = call_.operation.term(fold::number<K>{}, of_element);
+    }
+    if (left > (chunk_size - 1) * Step) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k) folded.add(k, term[k]);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        if (left > k * Step) folded.add(k, term[k]);
+    }
+  }
+
+  template <int K, std::size_t... J>
+  LOWP_FN auto value_at(state const& s, scores_of_chunk const& x, int k,
+                        std::index_sequence<J...>) const {
+    return call_.operation.value(fold::number<K>{}, s, x[J][k]...);
+  }
+
+  call_type const& call_;
+  Thread const& thread_;
+  team_type team_;
+  memory_type cached_;
+  std::uint32_t end_ = 0;  ///< end of a row's folded elements
+};
+
+}  // namespace lowp::cuda
