@@ -291,6 +291,13 @@ def _drawn_seed():
     return int(torch.empty((), dtype=torch.int64, device="cpu").random_())
 
 
+def _name_generator(group):
+    if group["rounding"] in _GENERATORS:
+        group["generator"] = _GENERATORS[group["rounding"]]
+    else:
+        group.pop("generator", None)
+
+
 def _check_generator(group):
     """Raises ValueError for a saved group whose random bits came from another generator."""
     ours = _GENERATORS.get(group.get("rounding"))  # none to nearest, or of torch.optim.AdamW
@@ -507,6 +514,7 @@ class _Optimizer(torch.optim.Optimizer):
         _check_group({**self.defaults, **param_group}, self)
         super().add_param_group(param_group)
         group, numbered = list(self._numbered())[-1]
+        _name_generator(group)  # a flattened state has the names that a group has
         for number, name, p in numbered:
             if shards.is_sharded(p):
                 self._place_of(name, p, group)  # refuses what no step can take
@@ -759,10 +767,7 @@ class _Optimizer(torch.optim.Optimizer):
         """Returns PyTorch's state with the name of each group's generator of random bits."""
         def name_generators(_, state):
             for group in state["param_groups"]:
-                if group["rounding"] in _GENERATORS:
-                    group["generator"] = _GENERATORS[group["rounding"]]
-                else:
-                    group.pop("generator", None)
+                _name_generator(group)
 
         # Before the hooks of others, which may put the state into another form.
         hook = self.register_state_dict_post_hook(name_generators, prepend=True)
@@ -774,7 +779,8 @@ class _Optimizer(torch.optim.Optimizer):
     def load_state_dict(self, state_dict):
         """Loads a state with its own types: PyTorch gives all of it the parameter's. Hooks take part. A
         state that is refused changes nothing."""
-        before = self.state, self.param_groups
+        before = self.state, self.param_groups, self._written
+        self._written = {}
         given = []  # the dict that the other hooks have made
 
         def check(_, state_dict):
@@ -788,7 +794,7 @@ class _Optimizer(torch.optim.Optimizer):
         try:
             super().load_state_dict(state_dict)
         except Exception:
-            self.state, self.param_groups = before
+            self.state, self.param_groups, self._written = before
             raise
         finally:
             for hook in hooks:

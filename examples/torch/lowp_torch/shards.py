@@ -47,7 +47,7 @@ def _taken(name, shape, p):
             continue
         dim = getattr(placement, "dim", None)
         if dim is None or not hasattr(placement, "_split_tensor"):
-            raise ValueError(f"{name}: a DTensor with {placement}: a step takes Shard and Replicate. "
+            raise ValueError(f"{name}: a DTensor with {placement!r}: a step takes Shard and Replicate. "
                              "redistribute() it first")
         if coordinate is None:  # this rank is not in the mesh
             return [each[:0] for each in taken]

@@ -183,6 +183,132 @@ def check_shardings(wanted):
     check("replicated", 0, mesh_of(2), lambda model, mesh: distributed(model, mesh, [Replicate()]), wanted)
 
 
+def check_checkpoints(wanted, scratch):
+    """Saves after seven steps on four ranks, loads on others, and goes on: no bit differs."""
+    for setting in range(len(SETTINGS)):
+        for flat in (False, True):
+            options = StateDictOptions(flatten_optimizer_state_dict=flat)
+            path = os.path.join(scratch, f"checkpoint{setting}{flat}")
+
+            def parts(model, optimizer):
+                return {"model": model.state_dict(),
+                        "optimizer": get_optimizer_state_dict(model, optimizer, options=options)}
+
+            for ranks, first in ((4, 0), (2, 7), (3, 7), (1, 7)):
+                mesh = mesh_of(ranks)
+                if mesh is not None:
+                    model = fsdp(Model(), mesh)
+                    optimizer = optimizer_of(model, SETTINGS[setting])
+                    group = mesh.get_group()
+                    if first == 0:
+                        steps(model, optimizer, 0, 7)
+                        dcp.save(parts(model, optimizer), checkpoint_id=path, process_group=group)
+                    else:
+                        for p in model.parameters():
+                            p.data.zero_()
+                        loaded = parts(model, optimizer)
+                        assert all(optimizer.state[p]["step"] == 0 for p in model.parameters())  # no dummy step
+                        dcp.load(loaded, checkpoint_id=path, process_group=group)
+                        model.load_state_dict(loaded["model"])
+                        set_optimizer_state_dict(model, optimizer, loaded["optimizer"], options=options)
+                        steps(model, optimizer, 7)
+                        got = hashes(model, optimizer)
+                        wrong = [name for name in got if got[name] != wanted[setting][0][name]]
+                        assert not wrong and not optimizer.resyncs, (setting, flat, ranks, wrong, optimizer.resyncs)
+                        if mesh.get_rank() == 0:
+                            print(f"saved by 4, loaded by {ranks}, {'flat' if flat else 'nested'}, "
+                                  f"{SETTINGS[setting]}: the bits of one run", flush=True)
+                dist.barrier()
+
+
+def refused(function, *words):
+    try:
+        function()
+    except ValueError as error:
+        assert all(word in str(error) for word in words), (words, str(error))
+    else:
+        raise AssertionError(f"accepted, without {words}")
+
+
+def check_refusals():
+    mesh = mesh_of(2)
+    if mesh is None:
+        return
+    start = torch.ones(4, 4, dtype=BF16)
+    p = nn.Parameter(DTensor.from_local(start, mesh, [Partial()], run_check=False))
+    refused(lambda: lowp_torch.AdamW([("w", p)]), "w: a DTensor with", "artial", "redistribute")
+    p = nn.Parameter(distribute_tensor(start, mesh, [Shard(0)]))
+    optimizer = lowp_torch.AdamW([("w", p)])
+    for g, words in ((distribute_tensor(start, mesh, [Shard(1)]), ("w, gradient: its placements", "redistribute")),):
+        p.grad = g
+        refused(optimizer.step, *words)
+    vector = nn.Parameter(distribute_tensor(torch.ones(600, dtype=BF16), mesh, [Shard(0)]))
+    refused(lambda: lowp_torch.AdamW([("b", vector)], state_dtype=CODE, min_8bit_size=0), "b: a DTensor",
+            "cut a block of 256", "state_dtype=torch.float32")
+
+
+def check_wrappers():
+    """DistributedDataParallel, ZeroRedundancyOptimizer, offload, float32 gradients and FSDP1."""
+    from torch.distributed.fsdp import FullyShardedDataParallel
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+    from torch.nn.parallel import DistributedDataParallel
+
+    setting = dict(storage="plain", state_dtype=BF16, rounding="stochastic")
+    def alone():
+        model = Model()
+        lowp_torch.number_parameters(model)
+        optimizer = lowp_torch.AdamW(model.parameters(), lr=1e-2, weight_decay=0.1, seed=SEED, **setting)
+        steps(model, optimizer, 0, 5)
+        return model, optimizer
+
+    want, _ = alone()
+    mesh = mesh_of(2)
+    if mesh is None:
+        return
+    group = mesh.get_group()
+    model = Model()
+    lowp_torch.number_parameters(model)
+    zero = ZeroRedundancyOptimizer(list(model.parameters()), lowp_torch.AdamW, process_group=group, lr=1e-2,
+                                   weight_decay=0.1, seed=SEED, **setting)
+    steps(model, zero, 0, 5)
+    assert all(torch.equal(p, q) for p, q in zip(model.parameters(), want.parameters())), "ZeRO"
+
+    model = fully_shard(Model(), mesh=mesh, offload_policy=CPUOffloadPolicy(pin_memory=False),
+                        mp_policy=MixedPrecisionPolicy(reduce_dtype=F32))
+    optimizer = lowp_torch.AdamW(model.parameters(), lr=1e-2, weight_decay=0.1, seed=SEED, **setting)
+    steps(model, optimizer, 0, 5)
+    assert all(torch.equal(whole(p.detach()), q) for p, q in zip(model.parameters(), want.parameters())), "offload"
+
+    def trained(wrap, **settings):
+        torch.manual_seed(3)
+        model = wrap(nn.Sequential(nn.Linear(40, 50), nn.Tanh(), nn.Linear(50, 1)).to(BF16))
+        optimizer = lowp_torch.AdamW(model.parameters(), lr=1e-2, seed=SEED, **settings)
+        losses = []
+        x = torch.randn(64, 40, dtype=BF16)
+        for _ in range(30):
+            optimizer.zero_grad()
+            loss = (model(x).float() - x[:, :1].float()).square().mean()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item())
+        assert losses[-1] < 0.2 * losses[0], losses
+        return model, optimizer
+
+    model, _ = trained(lambda model: DistributedDataParallel(model, process_group=group))
+    for p in model.parameters():
+        both = [torch.empty_like(p) for _ in range(2)]
+        dist.all_gather(both, p.detach(), group=group)
+        assert torch.equal(*both)
+    for use_orig_params in (False, True):
+        def wrap(model):
+            return FullyShardedDataParallel(model, process_group=group, use_orig_params=use_orig_params,
+                                            device_id=torch.device("cpu"))
+        model, optimizer = trained(wrap, rounding="nearest")
+        saved = FullyShardedDataParallel.optim_state_dict(model, optimizer, group=group)
+        assert len(saved["state"]) == 4 if mesh.get_rank() == 0 else True
+        refused(lambda: trained(wrap), "FullyShardedDataParallel", 'rounding="nearest"')
+
+
 def run(rank, store, scratch):
     try:
         torch.set_num_threads(1)
@@ -190,8 +316,10 @@ def run(rank, store, scratch):
         dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=RANKS)
         wanted = [references() if rank == 0 else None]
         dist.broadcast_object_list(wanted)
-        check_shardings(wanted[0])
-        dist.barrier()
+        for part in (check_refusals, check_wrappers, lambda: check_checkpoints(wanted[0], scratch),
+                     lambda: check_shardings(wanted[0])):
+            part()
+            dist.barrier()
         dist.destroy_process_group()
     except BaseException:
         traceback.print_exc()
@@ -203,7 +331,7 @@ if __name__ == "__main__":
         ("plain", "uint8"), ("plain", "float32"), ("corrected8", "companded"))]
     for kind in (build.HOST, build.ENGINE, *fused):
         build.built(kind)  # once, before processes part; the engine has the others
-    scratch = tempfile.mkdtemp(dir=sys.argv[1])
+    scratch = tempfile.mkdtemp(dir=os.path.abspath(sys.argv[1]))
     context = multiprocessing.get_context("fork")
     children = [context.Process(target=run, args=(rank, os.path.join(scratch, "store"), scratch))
                 for rank in range(RANKS)]
