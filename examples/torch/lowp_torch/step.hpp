@@ -53,7 +53,7 @@ struct tensor {
   std::uint64_t first, run, stride;
   std::uint64_t const* firsts;
 
-  /// Returns whether the elements are one run.
+  /// Returns whether the elements are one run, as a `run` of 0 says too.
   bool is_run() const { return run == 0 || run >= n; }
 };
 struct settings {
