@@ -312,7 +312,7 @@ extern "C" void const* lowp_torch_kind(char const* optimizer, char const* elemen
   return new composed_kind(made);
 }
 
-/// Takes a step: see step.cpp.
+/// Takes a step of `count` tensors, as step.cpp does.
 extern "C" bool lowp_torch_step_any(void const* kind, void* tensors, std::size_t count, void* s) {
   auto& with = *static_cast<settings*>(s);
   return is_done(with, [&] {
