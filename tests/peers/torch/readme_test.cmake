@@ -18,14 +18,15 @@ file(CREATE_LINK ${ROOT} ${SCRATCH}/lowp SYMBOLIC)
 file(READ ${ROOT}/examples/torch/README.md page)
 string(REGEX MATCHALL "```python\n[^`]*```" blocks "${page}")
 list(LENGTH blocks count)
-if(NOT count EQUAL 6)
-  message(FATAL_ERROR "the page has ${count} programs, not 6")
+if(NOT count EQUAL 7)
+  message(FATAL_ERROR "the page has ${count} programs, not 7")
 endif()
 list(JOIN blocks "\n" program)
 string(REGEX REPLACE "```(python)?" "" program "${program}")
 file(WRITE ${SCRATCH}/program.py "${program}
 assert optimizer.state[model.weight]['step'] == 12
 assert total.count == 1001000 and 0.5 < total.applied_ratio < 2
+assert all(p.grad is None and steps[p].state[p]['step'] == 1 for p in layer.parameters())
 ")
 execute_process(COMMAND ${python} ${SCRATCH}/program.py WORKING_DIRECTORY ${SCRATCH}
                 COMMAND_ERROR_IS_FATAL ANY)
