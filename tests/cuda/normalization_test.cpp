@@ -239,8 +239,9 @@ TEST(cuda_normalization, sums_of_rows_in_one_pass) {
       for (int k = 0; k < 2; ++k) ASSERT_TRUE(has_bits(sums[k][i], code_of(want_sums[k][i]), k, i));
     // The weight comes from a cache: a warp reads it twice, a block three times.
     std::size_t const reads_of_weight = columns > 2048 ? 3 : 2;
-    if (shared > 1024)
+    if (shared > 1024) {
       EXPECT_EQ(grid.bytes_read, (2 + reads_of_weight) * x.size() * sizeof(T) + 4 * columns);
+    }
   }
 }
 

@@ -48,13 +48,13 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
       piece<kept_bytes> some;
       LOWP_UNROLL_ON_GPU
       for (int j = 0; j < kept_bytes; j += 4) some.word[j / 4] = base::codes(i).word((at + j) / 4);
-      *kept<kept_bytes>(row, e + static_cast<unsigned>(at) / sizeof(T)) = some;
+      *kept<kept_bytes>(row, e + static_cast<unsigned>(at / int{sizeof(T)})) = some;
     }
   }
   LOWP_FN void recall(unsigned char* row, unsigned e) {
     LOWP_UNROLL_ON_GPU
     for (int at = 0; at < bytes_of_chunk; at += kept_bytes) {
-      auto const some = *kept<kept_bytes>(row, e + static_cast<unsigned>(at) / sizeof(T));
+      auto const some = *kept<kept_bytes>(row, e + static_cast<unsigned>(at / int{sizeof(T)}));
       LOWP_UNROLL_ON_GPU
       for (int j = 0; j < kept_bytes; j += 4) base::codes(0).word((at + j) / 4) = some.word[j / 4];
     }
