@@ -12,3 +12,9 @@ set(ENV{PYTHONDONTWRITEBYTECODE} 1)
 set(ENV{OMP_NUM_THREADS} 1)
 set(ENV{CXX} "${CXX} -march=native")  # the bits are the same, and it compiles one backend
 execute_process(COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks_test.py ${SCRATCH} COMMAND_ERROR_IS_FATAL ANY)
+
+execute_process(COMMAND ${python} -m torch.distributed.run --standalone --nproc-per-node 2 ${ROOT}/examples/torch/sharded.py
+                OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
+if(NOT printed MATCHES "step 39: loss 0[.]0.*2 ranks, step 40")
+  message(FATAL_ERROR "the sharded example printed:\n${printed}")
+endif()
