@@ -374,7 +374,8 @@ struct every_function {
     lowp::sum_report loss;
     WRITES(of_rows,
            lowp::cross_entropy(x, labels, columns, {.label_smoothing = 0.1f}, of_rows, y, loss));
-    RETURNS(loss.mean());
+    RETURNS(loss.mean(), lowp::rms_norm_backward_scratch(rows, columns),
+            lowp::layer_norm_backward_scratch(rows, columns));
   }
   void blocks() {
     lowp::nvfp4 q{{bytes, count}, fp8_scales};

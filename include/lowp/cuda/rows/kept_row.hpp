@@ -62,39 +62,25 @@ class team_sums {
         between_(between),
         room_(room) {}
 
-  /// Calls add(row, sums) for rows whose sums the block's teams leave, group by group.
+  /// Calls add(row) for rows whose sums the block's teams leave, a group of each team at a time. The
+  /// call stands once, so that it is inlined.
   template <class Add>
   LOWP_FN void run(Add const& add) const {
     unsigned const teams = thread_.threads() / Team::threads;
-    std::uint64_t const count = lines_.count();
-    if (lines_.has_groups()) {
-      std::uint64_t const blocks = thread_.blocks();
-      for (std::uint64_t g = thread_.block() + team_.number() * blocks; g < count;
-           g += blocks * teams) {
-        add_group(g, add);
-        team_barrier();
-        float* const to = lines_.group_of(g * simd::column_group);
-        for (unsigned e = team_.thread(); e < lines_.width; e += Team::threads)
-          to[e] = sum_at(team_.number(), e);
-        team_barrier();
-      }
-      return;
-    }
-    constexpr unsigned groups = simd::column_group;
-    for (std::uint64_t run = thread_.block(); run < count; run += thread_.blocks())
-      for (unsigned turn = 0; turn < groups; turn += teams) {
-        std::uint64_t const rest = (lines_.all_rows + groups - 1) / groups - run * groups;
-        unsigned const end = rest < groups ? static_cast<unsigned>(rest) : groups;
-        if (turn >= end) break;
-        if (turn + team_.number() < end) add_group(run * groups + turn + team_.number(), add);
+    std::uint64_t const all = (lines_.all_rows + groups - 1) / groups, blocks = thread_.blocks();
+    bool const has_groups = lines_.has_groups();
+    unsigned const of_place = has_groups ? teams : groups;
+    for (std::uint64_t place = thread_.block(); place < lines_.count();
+         place += has_groups ? blocks * teams : blocks)
+      for (unsigned turn = 0; turn < of_place; turn += teams) {
+        std::uint64_t const first = has_groups ? place : place * groups + turn;
+        std::uint64_t const g = first + team_.number() * (has_groups ? blocks : 1);
+        if (g < all) add_group(g, add);
         thread_.barrier();
-        double* const to = lines_.run_of(run * simd::column_run);
-        for (unsigned e = thread_.thread(); e < lines_.width; e += thread_.threads()) {
-          double sum = turn == 0 ? 0 : to[e];
-          for (unsigned t = 0; t < teams && turn + t < end; ++t)
-            sum = lanes::add(sum, lanes::widen(sum_at(t, e)));
-          to[e] = sum;
-        }
+        if (!has_groups)
+          add_to_run(place, turn == 0, first, first + teams < all ? first + teams : all);
+        else if (g < all)
+          write_group(g);
         thread_.barrier();
       }
   }
@@ -105,11 +91,21 @@ class team_sums {
   }
 
  private:
-  LOWP_FN void team_barrier() const {
-    if constexpr (Team::is_warp)
-      thread_.warp_barrier();
-    else
-      thread_.barrier();
+  static constexpr unsigned groups = simd::column_group;  ///< of a run
+
+  LOWP_FN void write_group(std::uint64_t g) const {
+    float* const to = lines_.group_of(g * simd::column_group);
+    for (unsigned e = team_.thread(); e < lines_.width; e += Team::threads)
+      to[e] = sum_at(team_.number(), e);
+  }
+  LOWP_FN void add_to_run(std::uint64_t run, bool is_first, std::uint64_t group,
+                          std::uint64_t end) const {
+    double* const to = lines_.run_of(run * simd::column_run);
+    for (unsigned e = thread_.thread(); e < lines_.width; e += thread_.threads()) {
+      double sum = is_first ? 0 : to[e];
+      for (unsigned t = 0; group + t < end; ++t) sum = lanes::add(sum, lanes::widen(sum_at(t, e)));
+      to[e] = sum;
+    }
   }
   LOWP_FN float* sums_of(unsigned team) const { return first_ + team * between_; }
   /// Returns a sum by its number in a line.
