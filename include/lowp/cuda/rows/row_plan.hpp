@@ -16,7 +16,7 @@ struct row_kernel_call {
       requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
   static constexpr unsigned least_blocks = tuning::least_row_blocks(
       Scores::size + Sum::operands, static_cast<int>(Columns::indices::size()), has_visible,
-      Sum::is_random);
+      Sum::is_random || Sum::sums != 0);  // two blocks share the memory of rows and sums
   static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
 
