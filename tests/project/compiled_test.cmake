@@ -30,7 +30,7 @@ foreach(flags "-O0" "-O2;-fvisibility=hidden" "-O3;-ffast-math;-march=native" "-
   run(${build} ${flags} -DLOWP_COMPILED -c -o ${SCRATCH}/calls.o)
   if(nm)
     execute_process(COMMAND ${nm} -C ${SCRATCH}/calls.o OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
-    string(REGEX MATCHALL "[^\n]*::enter<lowp::simd::(element|row|column)_call[^\n]*" kernels "${symbols}")
+    string(REGEX MATCHALL "[^\n]*::enter<lowp::simd::[a-z_]+_call[^\n]*" kernels "${symbols}")
     string(REGEX MATCHALL "U void lowp::simd::run_compiled" taken "${symbols}")
     list(LENGTH taken count)
     if(kernels OR count LESS 176)

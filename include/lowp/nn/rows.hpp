@@ -108,7 +108,7 @@ LOWP_HOST_FN void run_rows_and_sums(Executor const& executor, Operation const& o
   std::size_t least =
       std::derived_from<Executor, simd::this_thread> ? 0 : simd::sum_lines::least_rows;
   if constexpr (requires { executor.least_rows_of_runs(); }) least = executor.least_rows_of_runs();
-  simd::summing_row_call<decltype(rows), count> call{
+  simd::summing_row_call<std::remove_const_t<decltype(rows)>, count> call{
       rows, simd::sum_lines::of(rows.rows, rows.columns, count, least)};
   std::vector<cache_line> own;
   if constexpr (has_own_memory<Executor>) {

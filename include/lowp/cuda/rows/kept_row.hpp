@@ -75,11 +75,13 @@ class team_sums {
       for (unsigned turn = 0; turn < of_place; turn += teams) {
         std::uint64_t const first = has_groups ? place : place * groups + turn;
         std::uint64_t const g = first + team_.number() * (has_groups ? blocks : 1);
-        if (g < all) add_group(g, add);
+        std::uint64_t const end =
+            has_groups || (place + 1) * groups > all ? all : (place + 1) * groups;
+        if (g < end) add_group(g, add);
         thread_.barrier();
         if (!has_groups)
-          add_to_run(place, turn == 0, first, first + teams < all ? first + teams : all);
-        else if (g < all)
+          add_to_run(place, turn == 0, first, first + teams < end ? first + teams : end);
+        else if (g < end)
           write_group(g);
         thread_.barrier();
       }
