@@ -220,7 +220,7 @@ FAULTS = [
     ("simd/rows/sum_lines.hpp", "row % column_run < column_group", "row % column_run == 0", "nn/backward"),
     ("simd/rows/sum_lines.hpp", "RowCall::operation.add_to(number, sum, state, score...);", "", "nn/backward"),
     ("simd/openmp_team.hpp", " / call.lines.rows * call.lines.rows", "", "openmp"),
-    ("cuda/rows/kept_row.hpp", "turn == 0 ? 0 : to[e]", "0", "cuda/normalization"),
+    ("cuda/rows/kept_row.hpp", "is_first ? 0 : to[e]", "is_first ? 0 : 0.0", "cuda/normalization"),
     ("cuda/rows/kept_row.hpp", "lanes::widen(sum_at(t, e))", "lanes::widen(sum_at(0, e))", "cuda/normalization"),
     ("cuda/rows/column_kernel.hpp", "((row - place) / group + w) % group == 0", "((row - place) / group + w) % 8 == 0", "cuda/normalization"),
     ("cuda/rows/column_kernel.hpp", "end - place <= simd::column_group", "end - place <= 2 * simd::column_group", "cuda/embedding"),
