@@ -62,8 +62,8 @@ class team_sums {
         between_(between),
         room_(room) {}
 
-  /// Calls add(row) for rows whose sums the block's teams leave, a group of each team at a time. The
-  /// call stands once, so that it is inlined.
+  /// Calls add(row) for rows whose sums the block's teams leave, a group of each team at a time.
+  /// The call stands once, so that it is inlined.
   template <class Add>
   LOWP_FN void run(Add const& add) const {
     unsigned const teams = thread_.threads() / Team::threads;
