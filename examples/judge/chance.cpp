@@ -16,7 +16,7 @@ namespace judge {
 
 namespace {
 
-constexpr double unlikely = 1e-6;  // a verdict may err so often
+constexpr double unlikely = 1e-6;  // a p-value below it refuses a rule
 constexpr double many_deviations = 6;
 constexpr int lags = 64;
 constexpr std::uint64_t few = 64;  // draws of a value that are too few

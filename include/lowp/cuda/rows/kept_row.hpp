@@ -124,11 +124,8 @@ class team_sums {
     for (std::uint64_t r = first; r < first + simd::column_group && r < lines_.all_rows; ++r)
       add(r);
   }
-  struct alignas(16) four {
-    float x[4];
-  };
-  LOWP_FN four* four_at(unsigned e, unsigned k) const {
-    return reinterpret_cast<four*>(sums_of(team_.number()) + k * room_ + kept_place<4>(e));
+  LOWP_FN four_floats* four_at(unsigned e, unsigned k) const {
+    return reinterpret_cast<four_floats*>(sums_of(team_.number()) + k * room_ + kept_place<4>(e));
   }
   template <int... K, class Operation, class State, class Chunk>
   LOWP_FN void add_each(std::integer_sequence<int, K...>, Operation const& operation,
@@ -142,8 +139,8 @@ class team_sums {
                        Chunk const& x, unsigned e, std::index_sequence<J...>) const {
     LOWP_UNROLL_ON_GPU
     for (unsigned half = 0; half < chunk_size; half += 4) {
-      four* const at = four_at(e + half, K);
-      four sum = *at;
+      four_floats* const at = four_at(e + half, K);
+      four_floats sum = *at;
       LOWP_UNROLL_ON_GPU
       for (unsigned i = 0; i < 4; ++i) operation.add_to(number, sum.x[i], s, x[J][half + i]...);
       *at = sum;

@@ -93,17 +93,13 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         with_width(call_.width,
                    [&](auto width) { from.template load<width>(0, thread_, first, count); });
         from.decode(thread_, 0, x);
+        compute(s, x, value);
       } else if (!has_visible || first < end_) {
-        if constexpr (keeps)
+        if constexpr (keeps) {
           recall(from, first, count, x);
-        else
+          compute(s, x, value);
+        } else {
           cached_.load_chunk(offset, value);
-      }
-      if constexpr (!uses_scores) {
-        if (keeps || !is_cached()) {
-          LOWP_UNROLL_ON_GPU
-          for (int k = 0; k < chunk_size; ++k)
-            value[k] = base::template value_at<last_fold>(s, x, k, indices{});
         }
       }
       if constexpr (Columns::bytes_read != 0)
@@ -132,6 +128,15 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     }
   }
 
+  /// Computes the values of a chunk, if results are made of these.
+  LOWP_FN void compute([[maybe_unused]] state const& s, [[maybe_unused]] scores_of_chunk const& x,
+                       [[maybe_unused]] float (&value)[chunk_size]) const {
+    if constexpr (!uses_scores) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        value[k] = base::template value_at<last_fold>(s, x, k, indices{});
+    }
+  }
   template <std::size_t... K, std::size_t... J>
   LOWP_FN float result(state const& s, [[maybe_unused]] scores_of_chunk const& x,
                        [[maybe_unused]] float const& value,

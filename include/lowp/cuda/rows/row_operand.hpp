@@ -17,11 +17,16 @@ struct row_operand {
 };
 
 /// Returns the place of a row's element e in shared memory, for elements of some bytes. Every other
-/// four chunks of 32 bytes have their halves exchanged. So no two threads share a bank.
+/// four chunks of 32 bytes have their halves exchanged. So eight threads that access a half of
+/// eight successive chunks use each bank once. So do 32 that access successive elements.
 template <int Bytes>
 LOWP_FN unsigned kept_place(unsigned e) {
   return Bytes == 4 ? e ^ (e >> 3 & 4) : e;
 }
+/// Floats that one access to shared memory moves.
+struct alignas(16) four_floats {
+  float x[4];
+};
 
 /// Chunks of row r of an operand. For random rounding, `encode` needs a place in the whole matrix.
 template <class KernelOperand, class Hardware, int Groups>

@@ -6,7 +6,7 @@
 //     block    thread 0: elements 0, 256, 512 ...                  thread 1: 1, 257 ...
 #pragma once
 
-#include <lowp/cuda/kernel.hpp>
+#include <lowp/cuda/rows/row_operand.hpp>
 #include <lowp/lanes/row_folds.hpp>
 
 namespace lowp::cuda {
@@ -151,24 +151,22 @@ class team_fold<fold::both<First, Second>, Team> {
   second_fold second_;
 };
 
-/// A thread's elements in a row that its team shares. Element e is at e ^ (e >> 3 & 4): every other
-/// four chunks have their halves exchanged. So eight threads that access a half of eight successive
-/// chunks use each bank once. So do 32 threads that access successive elements. An offset counts
-/// from the thread's first elements and is a multiple of 64.
+/// A thread's elements in a row that its team shares. Element e is at kept_place<4>(e). An offset
+/// counts from the thread's first elements and is a multiple of 64.
 template <class Team>
 class row_memory {
  public:
   /// @param floats  aligned to 16 bytes
   template <class Thread>
   LOWP_FN row_memory(Thread const& thread, float* floats, Team const& team)
-      : half_{thread.register_address(floats + place(team.first_of_chunk())),
-              thread.register_address(floats + place(team.first_of_chunk() + 4))},
-        own_(thread.register_address(floats + place(team.first_of_sums()))) {}
+      : half_{thread.register_address(floats + kept_place<4>(team.first_of_chunk())),
+              thread.register_address(floats + kept_place<4>(team.first_of_chunk() + 4))},
+        own_(thread.register_address(floats + kept_place<4>(team.first_of_sums()))) {}
 
   LOWP_FN void load_chunk(unsigned offset, float (&x)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU
     for (int half = 0; half < 2; ++half) {
-      four const some = *reinterpret_cast<four const*>(half_[half] + offset);
+      four_floats const some = *reinterpret_cast<four_floats const*>(half_[half] + offset);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < 4; ++k) x[half * 4 + k] = some.x[k];
     }
@@ -176,10 +174,10 @@ class row_memory {
   LOWP_FN void store_chunk(unsigned offset, float const (&x)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU
     for (int half = 0; half < 2; ++half) {
-      four some;
+      four_floats some;
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < 4; ++k) some.x[k] = x[half * 4 + k];
-      *reinterpret_cast<four*>(half_[half] + offset) = some;
+      *reinterpret_cast<four_floats*>(half_[half] + offset) = some;
     }
   }
   /// Loads the elements that the thread adds to its sums, and zeros behind the row's end.
@@ -204,11 +202,6 @@ class row_memory {
   }
 
  private:
-  struct alignas(16) four {
-    float x[4];
-  };
-  LOWP_FN static unsigned place(unsigned e) { return e ^ (e >> 3 & 4); }
-
   float *half_[2], *own_;
 };
 
