@@ -9,18 +9,11 @@
 //   recipes                       codes with scales of blocks
 //   vectors                       small files of inputs and results
 //   files/                        .npy, safetensors, hex text and raw bytes
-#include <csignal>
 #include <cstdio>
 
 #include "program.hpp"
 
-extern "C" void on_signal(int number) {
-  judge::stop = true;
-  std::signal(number, SIG_DFL);  // the second one ends the program at once
-}
-
 int main(int argc, char** argv) {
-  for (int const number : {SIGINT, SIGTERM}) std::signal(number, on_signal);
-  std::signal(SIGXFSZ, SIG_IGN);  // so that a write fails, and the part of a file is removed
+  end_on_signals();
   return static_cast<int>(judge::run({argv + 1, argv + argc}, stdout, stderr));
 }

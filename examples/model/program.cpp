@@ -159,36 +159,14 @@ status run(diff_options const& o, std::FILE* out, std::FILE* err) {
   return is_equal ? status::yes : status::no;
 }
 
-// The library's errors say that they are the library's, which is no news to whoever uses the
-// program.
-std::string without_library(std::string text) {
-  for (std::string_view const name : {"lowp::safetensors: ", "lowp::atomic_file: "})
-    if (text.starts_with(name)) return text.substr(name.size());
-  return text;
-}
-
-// By what does not throw, should there be nobody to tell.
-status complain(std::FILE* err, status what, char const* text) {
-  for (char const* part : {"lowp-model: ", text, "\n"}) std::fputs(part, err);
-  return what;
-}
-
 }  // namespace
 
-status run(std::vector<std::string> arguments, std::FILE* out, std::FILE* err) try {
-  auto const parsed = parse(std::move(arguments));
-  status result = status::yes;
-  if (auto const* const text = std::get_if<std::string>(&parsed))
-    std::fputs(text->c_str(), out);
-  else
-    result = std::visit([&](auto const& o) { return run(o, out, err); }, std::get<options>(parsed));
-  if (std::fflush(out) != 0 || std::ferror(out) != 0)
-    throw problem(fmt::format("cannot write to the standard output: {}", std::strerror(errno)));
-  return result;
-} catch (interruption const& e) {
-  return complain(err, status::interrupted, e.what());
-} catch (std::bad_alloc const&) {
-  return complain(err, status::trouble, "there is not enough memory");
-} catch (std::exception const& e) {
-  return complain(err, status::trouble, one_line(without_library(e.what())).c_str());
+status run(std::vector<std::string> arguments, std::FILE* out, std::FILE* err) {
+  return way_out<status>("lowp-model", out, err, [&] {
+    auto const parsed = parse(std::move(arguments));
+    if (auto const* const command = std::get_if<options>(&parsed))
+      return std::visit([&](auto const& o) { return run(o, out, err); }, *command);
+    std::fputs(std::get<std::string>(parsed).c_str(), out);
+    return status::yes;
+  });
 }

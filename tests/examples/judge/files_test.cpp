@@ -83,10 +83,10 @@ TEST_F(judge_files, are_written_whole_or_not_at_all) {
   auto const names = folder_.names();
   expect_refusal(judged({"inputs", "--to", "float16", "-o", folder_.file("no/in.npy")}),
                  "cannot write");
-  judge::stop = true;
+  stop = true;
   EXPECT_EQ(judged({"inputs", "--to", "float16", "--all", "-o", folder_.file("all.npy")}).status,
             130);
-  judge::stop = false;
+  stop = false;
   EXPECT_EQ(folder_.names(), names);
 }
 

@@ -61,9 +61,9 @@ TEST(judge_vectors, are_exact) {
   said const again = judged({"vectors", dir});
   EXPECT_EQ(again.status, 2);
   EXPECT_TRUE(has(again.err, "is no empty folder")) << again.err;
-  judge::stop = true;
+  stop = true;
   EXPECT_EQ(judged({"vectors", folder.file("stopped")}).status, 130);
-  judge::stop = false;
+  stop = false;
   EXPECT_EQ(folder.names(), std::vector<std::string>{"vectors"});
 }
 
