@@ -4,8 +4,8 @@
 
     python3 bench/cuda/table.py [FOLDER] > bench/cuda/README.md
 
-run.sh wrote FOLDER, by default bench/cuda/measured. Without it nothing has been measured, and the
-page says so.
+run.sh wrote FOLDER, by default bench/cuda/measured. Without it the page has bench/cuda/by_hand: figures
+of a run whose JSON is lost.
 """
 import json
 import pathlib
@@ -115,15 +115,14 @@ def figure_of(run, case, other):
             return why_not(row), None
     if len({row["elements"] for row in rows}) > 1:
         return UNKNOWN, None
-    own = rows[0]
-    if other is None:
-        if "share" not in own:
-            return UNKNOWN, None
-        whole = own["share"] * own["median"]
-        return between(own["share"], whole / own["p90"], whole / own["p10"]), own["share"]
-    rival = rows[1]
-    ratio = rival["median"] / own["median"]
-    return between(ratio, rival["p10"] / own["p90"], rival["p90"] / own["p10"]), ratio
+    own, rival = rows[0], rows[-1]
+    if any(("median" if other else "share") not in row for row in rows):
+        return UNKNOWN, None
+    ratio = rival["median"] / own["median"] if other else own["share"]
+    if not all("p10" in row for row in rows):  # written down by hand
+        return number(ratio), ratio
+    low, high = ((rival["p10"], rival["p90"]) if other else [ratio * own["median"]] * 2)
+    return between(ratio, low / own["p90"], high / own["p10"]), ratio
 
 
 def table(run):
@@ -138,13 +137,15 @@ def table(run):
 def cells_of(row):
     if "not_available" in row:
         return [why_not(row), "", "", ""]
-    microseconds = [row[key] * 1e6 for key in ("median", "p10", "p90")]
+    microseconds = [row[key] * 1e6 for key in ("median", "p10", "p90") if key in row]
     drift = ""
     if "copy" in row:
         copy = row["copy"]
         drift = f"{copy['way']}, {100 * (copy['after'] / copy['before'] - 1):+.1f}%"
-    return [between(*microseconds) + ("" if row.get("graph", True) else " (no graph)"),
-            number(row["gigabytes_per_second"]), number(row["share"]) if "share" in row else "",
+    time = (between(*microseconds) if len(microseconds) > 1 else
+            "".join(number(x) for x in microseconds))
+    return [time + ("" if row.get("graph", True) else " (no graph)"),
+            *(number(row[key]) if key in row else "" for key in ("gigabytes_per_second", "share")),
             drift]
 
 
@@ -174,6 +175,9 @@ def spread_of(samples, column, unit):
 
 def facts(run):
     c = run.context
+    if "by_hand" in c:
+        yield from c["by_hand"].items()
+        return
 
     def known(*keys):
         return all(key in c for key in keys)
@@ -233,9 +237,10 @@ def targets(found):
 
 
 
-UNMEASURED = """\
-The device tests ran on an NVIDIA H100 on 2026-11-26, with the processor's bits in 363 of 363 checksums. No speed is
-recorded yet.
+BY_HAND = """\
+**Written down by hand**: the JSON of this run is lost. Its programs were those of this folder and more rows of the same
+kind. Many kernels have changed since. The device tests ran on the same day, with the processor's bits in 363 of 363
+checksums.
 
 """
 
@@ -319,13 +324,15 @@ REHEARSAL = """
 
 
 def main():
-    folder = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "measured"
+    measured = HERE / "measured"
+    folder = (pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else
+              measured if measured.exists() else HERE / "by_hand")
     run = Run(folder)
     rehearsal = REHEARSAL if run.context.get("rehearsal") else ""
     if rehearsal and len(sys.argv) == 1:
         sys.exit(f"{folder} has the times of an emulated GPU, which are not measurements")
     found = json.loads((HERE / "counts" / "counts.json").read_text())
-    state = "" if run.context else UNMEASURED
+    state = BY_HAND if "by_hand" in run.context else ""
     print(PAGE.format(state=state, rehearsal=rehearsal, nvcc=found["nvcc"], archs=", ".join(found["targets"]),
                       targets="\n".join(targets(found)), counts="\n".join(counts(found)),
                       bounds="\n".join(bounds(found)),
