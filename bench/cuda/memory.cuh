@@ -20,6 +20,13 @@ inline constexpr bool is_rehearsal = true;
 inline constexpr bool is_rehearsal = false;
 #endif
 
+/// Tells a run of two minutes: each case has one size, a quarter of the whole one.
+#if defined(LOWP_QUICK)
+inline constexpr bool is_quick = true;
+#else
+inline constexpr bool is_quick = is_rehearsal;
+#endif
+
 inline void must(cudaError_t code,
                  std::source_location const& where = std::source_location::current()) {
   if (code == cudaSuccess) return;

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times PyTorch, Triton and JAX on what the programs here time, and writes FOLDER/peers.json.
 
-    python3 bench/cuda/peers.py FOLDER
+    python3 bench/cuda/peers.py FOLDER [SECONDS]
 
-FOLDER/update.json, if it is there, says of which sizes the lists of tensors are. Each family runs
+SECONDS bounds the whole. FOLDER/update.json, if it is there, says of which sizes the lists of tensors are. Each family runs
 in a process of its own; what cannot be imported, compiled or finished is said to be not available.
 """
 import importlib
@@ -13,6 +13,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import time
 
 sys.dont_write_bytecode = True  # beside the sources
 from peer_case import REPLAYS, Case
@@ -92,9 +93,11 @@ def run_family(family, folder):
         print(json.dumps(row), flush=True)
 
 
-def lines_of(family, folder, log):
+def lines_of(family, folder, log, left):
     """Returns the lines that a family printed, and why it ended early."""
-    seconds, end = FAMILIES[family][1], "no answer"
+    seconds, end = min(FAMILIES[family][1], left), "no answer"
+    if seconds < 1:
+        return [], "no time is left"
     try:
         done = subprocess.run([sys.executable, __file__, str(folder), family],
                               capture_output=True, timeout=seconds)
@@ -103,17 +106,17 @@ def lines_of(family, folder, log):
             said = errors.decode(errors="replace").strip().splitlines() or ["no message"]
             end = f"exit status {done.returncode}: {said[-1]}"[:200]
     except subprocess.TimeoutExpired as e:
-        out, errors, end = e.stdout or b"", e.stderr or b"", f"not finished within {seconds} s"
+        out, errors, end = e.stdout or b"", e.stderr or b"", f"not finished within {seconds:.0f} s"
     log.write(f"== {family}\n{errors.decode(errors='replace')}\n")
     lines = out.decode(errors="replace").splitlines()
     return [json.loads(line) for line in lines if line[:1] == "{" and line[-1:] == "}"], end
 
 
-def main(folder):
-    versions, rows = {}, []
+def main(folder, seconds):
+    versions, rows, begin = {}, [], time.monotonic()
     with open(folder / "peers.log", "w") as log:
         for family in FAMILIES:
-            lines, end = lines_of(family, folder, log)
+            lines, end = lines_of(family, folder, log, seconds + begin - time.monotonic())
             found = {line["name"]: line for line in lines if "name" in line}
             for line in lines:
                 versions.update(line.get("versions", {}))
@@ -127,7 +130,7 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
+    if sys.argv[2:] and sys.argv[2] in FAMILIES:
         run_family(sys.argv[2], pathlib.Path(sys.argv[1]))
     else:
-        main(pathlib.Path(sys.argv[1]))
+        main(pathlib.Path(sys.argv[1]), float(sys.argv[2] if sys.argv[2:] else "inf"))

@@ -1,28 +1,36 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Measures lowp::cuda and its peers on this machine's GPU. Writes JSON and a README.md into a
-# folder, by default build/bench-cuda. PYTHON, by default python3, times those of PyTorch, Triton
-# and JAX that it has. Needs nvcc and nothing from a network.
+# Measures lowp::cuda and its peers on this machine's GPU, in ten minutes. Runs the device tests first,
+# and stops at a wrong bit. Writes JSON and a README.md into a folder, by default build/bench-cuda.
+# PYTHON, by default python3, times those of PyTorch, Triton and JAX that it has. WHEELS names a folder
+# with their wheels: `pip download -d FOLDER torch "jax[cuda13]"` fills it. Needs nvcc, GoogleTest and
+# nothing from a network.
 #   sh bench/cuda/run.sh
-#   PYTHON=venv/bin/python sh bench/cuda/run.sh results
+#   sh bench/cuda/run.sh --quick                  two minutes: one size, few tests, no peers
+#   WHEELS=wheels sh bench/cuda/run.sh results
 #   LOWP_GPU=folder sh bench/cuda/run.sh          a rehearsal on an emulated GPU
 set -eu
 
 root=$(CDPATH= cd -- "$(dirname -- "$0")/../.." && pwd)
 here=$root/bench/cuda
-out=${1:-$root/build/bench-cuda${LOWP_GPU:+-rehearsal}}
-bin=$root/build/bench-cuda/bin
+quick=
+if [ "${1:-}" = --quick ]; then
+  quick=yes
+  shift
+fi
+out=${1:-$root/build/bench-cuda${quick:+-quick}${LOWP_GPU:+-rehearsal}}
 python=${PYTHON:-python3}
+limit=600
 
 . "$root/tests/cuda/gpu.sh"
-[ -z "$rehearsal" ] || bin=$bin-rehearsal
+bin=$root/build/bench-cuda/bin${quick:+-quick}${rehearsal:+-rehearsal}
 
 mkdir -p "$out" "$bin"
 out=$(CDPATH= cd -- "$out" && pwd)
 begin=$(date +%s)
 
-# In a rehearsal tensors are small, and each is timed once.
-optimized=-O3
+# Compilers work on both at once. In a rehearsal tensors are small, and each is timed once.
+optimized="-O3${quick:+ -DLOWP_QUICK}"
 [ -z "$rehearsal" ] || optimized='-O1 -DLOWP_REHEARSAL'
 say "building for sm_$capability"
 jobs=
@@ -32,6 +40,11 @@ for source in "$here"/*.cu; do
     -o "$bin/$(basename "$source" .cu)" "$source" &
   jobs="$jobs $!"
 done
+tests=
+if [ -n "$quick$rehearsal" ]; then tests='convert.0 watch'; fi
+# shellcheck disable=SC2086 # words
+SANITIZE=no sh "$root/tests/cuda/run.sh" "$out/tests" $tests ||
+  die "device tests fail, so nothing is timed: see $out/tests"
 for job in $jobs; do wait "$job" || die "a program does not compile"; done
 
 # Record the device's state meanwhile: the columns that table.py reads.
@@ -47,10 +60,16 @@ for source in "$here"/*.cu; do
   on_device "$bin/$name" "$out/$name.json" "$commit" "$date" || status=1
 done
 
+if [ -n "${WHEELS:-}" ] && [ -z "$quick$rehearsal" ]; then
+  "$python" -m venv "$out/peers" &&
+    "$out/peers/bin/python" -m pip install -q --no-index --find-links "$WHEELS" torch 'jax[cuda13]' ||
+    say "not all peers are in $WHEELS"
+  python=$out/peers/bin/python
+fi
 if command -v "$python" >/dev/null 2>&1; then
-  if [ -z "$rehearsal" ]; then
+  if [ -z "$quick$rehearsal" ]; then
     say "peers"
-    "$python" "$here/peers.py" "$out" || status=1
+    "$python" "$here/peers.py" "$out" $((limit - $(date +%s) + begin)) || status=1
   fi
   "$python" "$here/table.py" "$out" >"$out/README.md" || status=1
   say "$out/README.md is written after $(($(date +%s) - begin)) seconds"

@@ -156,6 +156,7 @@ class suite {
     std::ofstream to(path);
     to << "{\"context\": {\"device\": " << quoted(device.name)
        << ", \"rehearsal\": " << (is_rehearsal ? "true" : "false")
+       << ", \"quick\": " << (is_quick ? "true" : "false")
        << ", \"capability\": " << 10 * device.major + device.minor
        << ", \"multiprocessors\": " << device.multiProcessorCount
        << ", \"l2_bytes\": " << device.l2CacheSize
@@ -269,6 +270,6 @@ R from_element(R rounding, std::size_t first) {
     return rounding;
 }
 
-inline constexpr std::size_t many = std::size_t{1} << (is_rehearsal ? 14 : 28);
+inline constexpr std::size_t many = std::size_t{1} << (is_rehearsal ? 14 : is_quick ? 26 : 28);
 
 }  // namespace bench

@@ -254,8 +254,10 @@ Written by [table.py](table.py) from what [run.sh](run.sh) measures:
 sh bench/cuda/run.sh FOLDER
 ```
 
-needs `nvcc`, a GPU and nothing from a network. `FOLDER` then has the JSON, the samples of the clocks and
-this page. Copy them to `bench/cuda/measured`, and `python3 bench/cuda/table.py` makes this page from them.
+needs `nvcc`, GoogleTest, a GPU and nothing from a network. The device tests run first: a wrong bit ends it. It
+is made to take ten minutes; `--quick` times one size and no peers, for two. `WHEELS=folder` has wheels of the peers,
+from `pip download -d folder torch "jax[cuda13]"`. `FOLDER` then has the JSON, the samples of the clocks and this page. Copy
+them to `bench/cuda/measured`, and `python3 bench/cuda/table.py` makes this page from them.
 
 | | |
 |---|---|
@@ -323,14 +325,20 @@ REHEARSAL = """
 """
 
 
+QUICK = """
+**A quick run: 2^26 elements, fewer repetitions, no peers.**
+"""
+
+
 def main():
     measured = HERE / "measured"
     folder = (pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else
               measured if measured.exists() else HERE / "by_hand")
     run = Run(folder)
-    rehearsal = REHEARSAL if run.context.get("rehearsal") else ""
+    rehearsal = (REHEARSAL if run.context.get("rehearsal") else
+                 QUICK if run.context.get("quick") else "")
     if rehearsal and len(sys.argv) == 1:
-        sys.exit(f"{folder} has the times of an emulated GPU, which are not measurements")
+        sys.exit(f"{folder} has a rehearsal or a quick run, which are not for this page")
     found = json.loads((HERE / "counts" / "counts.json").read_text())
     state = BY_HAND if "by_hand" in run.context else ""
     print(PAGE.format(state=state, rehearsal=rehearsal, nvcc=found["nvcc"], archs=", ".join(found["targets"]),

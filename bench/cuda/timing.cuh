@@ -75,7 +75,10 @@ class graph {
   cudaGraphExec_t graph_ = nullptr;
 };
 
-inline constexpr std::size_t warm_ups = is_rehearsal ? 1 : 5, replays = is_rehearsal ? 2 : 25,
+inline constexpr std::size_t warm_ups = is_rehearsal ? 1 : 5,
+                             replays = is_rehearsal ? 2
+                                       : is_quick   ? 9
+                                                    : 25,
                              least_launches = is_rehearsal ? 2 : 20;
 
 /// Each set equally often.

@@ -19,3 +19,34 @@ if(python)
     message(FATAL_ERROR "bench/cuda/README.md is not what bench/cuda/table.py writes")
   endif()
 endif()
+
+# run.sh times nothing after a wrong bit. A program here only says that it runs.
+set(copy ${SCRATCH}/copy)
+file(REMOVE_RECURSE ${copy})
+file(COPY ${ROOT}/bench/cuda/run.sh DESTINATION ${copy}/bench/cuda)
+file(COPY ${ROOT}/tests/cuda/gpu.sh ${ROOT}/tests/cuda/checksums.txt DESTINATION ${copy}/tests/cuda)
+file(WRITE ${copy}/bench/cuda/cast.cu "")
+file(WRITE ${copy}/bin/nvcc "#!/bin/sh
+until [ $1 = -o ]; do shift; done
+printf '#!/bin/sh\\necho timed >>${copy}/log\\n' >$2
+chmod +x $2
+")
+file(WRITE ${copy}/bin/nvidia-smi "#!/bin/sh\necho 9.0\n")
+file(CHMOD ${copy}/bin/nvcc ${copy}/bin/nvidia-smi PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+foreach(outcome 1 0)
+  file(WRITE ${copy}/tests/cuda/run.sh "echo tested $SANITIZE >>${copy}/log\nexit ${outcome}\n")
+  foreach(options "--quick" "")
+    file(WRITE ${copy}/log "")
+    execute_process(COMMAND ${CMAKE_COMMAND} -E env PATH=${copy}/bin:$ENV{PATH} PYTHON=none LOWP_GPU=
+                            sh ${copy}/bench/cuda/run.sh ${options}
+                    RESULT_VARIABLE result OUTPUT_VARIABLE printed ERROR_VARIABLE printed)
+    file(READ ${copy}/log log)
+    set(expected "tested no\n")
+    if(outcome EQUAL 0)
+      string(APPEND expected "timed\n")
+    endif()
+    if(NOT result EQUAL outcome OR NOT log STREQUAL expected)
+      message(FATAL_ERROR "run.sh ${options} ends with ${result}, after\n${log}${printed}")
+    endif()
+  endforeach()
+endforeach()

@@ -6,7 +6,10 @@
 #   on_device PROGRAM...  runs a program
 #   ask COLUMN            a fact from nvidia-smi
 #   device_facts          rows of a table: device, driver, clocks, commit, date
+#   LOWP_CHECKSUMS        the processor's results, for programs that another machine compiled
 rehearsal=${LOWP_GPU:+yes}
+export LOWP_CHECKSUMS="$root/tests/cuda/checksums.txt"
+[ -s "$LOWP_CHECKSUMS" ] || { echo "lowp: $LOWP_CHECKSUMS is not here" >&2 && exit 1; }
 
 say() { printf '%s\n' "lowp: $*"; }
 die() {

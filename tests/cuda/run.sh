@@ -1,18 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests that need a GPU, the small ones again under compute-sanitizer. If the toolkit lacks
-# that tool, it comes from PyPI.
+# Runs the tests that need a GPU. Runs all again under memcheck and racecheck of compute-sanitizer, and
+# small ones under its other tools. If the toolkit lacks that tool, it comes from PyPI.
 # Writes README.md into a folder, by default build/tests-cuda. Needs a driver and nvcc.
 #   sh tests/cuda/run.sh
 #   sh tests/cuda/run.sh results replay watch    programs with these words in their names
+#   SANITIZE=no sh tests/cuda/run.sh             without compute-sanitizer
 #   LOWP_GPU=folder sh tests/cuda/run.sh         a rehearsal on an emulated GPU
 . "$(dirname -- "$0")/../setup.sh"
 . "$root/tests/cuda/gpu.sh"
 
 out=${1:-$root/build/tests-cuda}
 [ $# -eq 0 ] || shift
-# Programs of the second list run under compute-sanitizer: each of its tools is many times slower.
 words=${*:-.}
+# Programs that run under initcheck and synccheck; and tests that take minutes on an emulated GPU.
 small='convert.0|replay|reports|pieces.0|watch|gradients'
 large='*converts_all_floats*:*indices_beyond_31_bits*'
 
@@ -62,27 +63,36 @@ for program in $programs; do
     tee -a "$out/README.md"
 done
 
+if [ "${SANITIZE:-yes}" = no ]; then
+  say "$out/README.md is written after $(($(date +%s) - begin)) seconds"
+  exit $status
+fi
 [ -n "$rehearsal" ] || cuda_tool compute-sanitizer nvidia-cuda-sanitizer-api
 {
   echo
   echo '| program | memcheck | racecheck | initcheck | synccheck |'
   echo '|---|---|---|---|---|'
 } >"$out/sanitizer.md"
-# sanitized TOOL PROGRAM: the tool's last line. The emulated GPU has these checks, all in one.
+# sanitized TOOL PROGRAM: runs a program under a tool. The emulated GPU has these checks, all in one.
+# Tests make calls that CUDA must refuse, and look at each status: memcheck need not report those.
 sanitized() {
   if [ -n "$rehearsal" ]; then
     GPUEMU_RACES=1 on_device "$2" "--gtest_filter=-$large:*more_tiles*" 2>&1
-  else
-    compute-sanitizer --tool "$1" --error-exitcode 99 "$2" "--gtest_filter=-$large:*more_tiles*" 2>&1
+    return
   fi
+  option=
+  if [ "$1" = memcheck ]; then option='--report-api-errors no'; fi
+  # shellcheck disable=SC2086 # words
+  compute-sanitizer --tool "$1" $option --error-exitcode 99 "$2" 2>&1
 }
 if has_program compute-sanitizer || [ -n "$rehearsal" ]; then
   for program in $programs; do
     name=${program#test_cuda.}
-    echo "$name" | grep -qE "$small" || continue
+    tools='memcheck racecheck'
+    if echo "$name" | grep -qE "$small"; then tools="$tools initcheck synccheck"; fi
     path=$(find "$build" -type f -name "$program" -perm -u+x | sed -n 1p)
     cells=
-    for tool in memcheck racecheck initcheck synccheck; do
+    for tool in $tools; do
       log=$out/$name.$tool.log
       answer=clean
       sanitized "$tool" "$path" >"$log" || answer=**failed**
