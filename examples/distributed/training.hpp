@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 #include <sys/resource.h>
 #include <lowp/checkpoint.hpp>
-#include <lowp/distributed/shard.hpp>
+#include <lowp/distributed/exchange.hpp>
 #include <lowp/distributed/wire.hpp>
 #include <lowp/lowp.hpp>
 

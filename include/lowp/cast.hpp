@@ -18,7 +18,6 @@
 #include <lowp/interop/view.hpp>
 #include <lowp/ops/block_cast.hpp>
 #include <lowp/ops/cast.hpp>
-#include <lowp/ops/resync.hpp>
 #include <lowp/ops/scaled_cast.hpp>
 #include <lowp/ops/split.hpp>
 #include <lowp/ops/transform.hpp>

@@ -14,15 +14,12 @@
 
 #include <lowp/nn/activation.hpp>
 #include <lowp/nn/add_norm.hpp>
-#include <lowp/nn/add_rows.hpp>
 #include <lowp/nn/clamp_overflow.hpp>
 #include <lowp/nn/cross_entropy.hpp>
 #include <lowp/nn/embedding.hpp>
-#include <lowp/nn/mask_value.hpp>
 #include <lowp/nn/masked_softmax.hpp>
 #include <lowp/nn/normalization.hpp>
 #include <lowp/nn/normalization_backward.hpp>
-#include <lowp/nn/pb_relax.hpp>
 #include <lowp/nn/power_of_two_scaling.hpp>
 #include <lowp/nn/softmax.hpp>
 #include <lowp/nn/softmax_backward.hpp>

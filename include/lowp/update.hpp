@@ -12,8 +12,7 @@
 
 #include <lowp/base/hide_macros.inc>
 
-#include <lowp/ops/resync.hpp>
-#include <lowp/train/fp8_lm.hpp>
+#include <lowp/ops/split.hpp>
 #include <lowp/train/gradients.hpp>
 #include <lowp/train/loss_scaler.hpp>
 #include <lowp/train/setups.hpp>

@@ -1,8 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The error text of a call's arguments: no exception, because some callers build without them.
+// The error text of a call's arguments: no exception, because some callers build without them. And
+// throwing, and numbers as text, without <string>.
 #pragma once
 
-#include <lowp/base/raise.hpp>
+#include <lowp/base/environment.hpp>
+
+#include <charconv>
+
+#if !defined(__GLIBCXX__)
+#include <stdexcept>
+#endif
 
 namespace lowp::detail {
 
@@ -14,6 +21,48 @@ concept std_string = std::same_as<typename T::value_type, char> && requires {
 };
 
 inline namespace LOWP_UNIT {
+
+/// Throws Exception(arguments...). If exceptions are switched off, ends the program with a trap.
+template <class Exception, class... Argument>
+[[noreturn]] LOWP_COLD inline void raise(Argument const&... arguments) {
+#if defined(__cpp_exceptions)
+  throw Exception(arguments...);
+#else
+  (static_cast<void>(arguments), ...);
+  __builtin_trap();
+#endif
+}
+
+// These throw std::invalid_argument and std::runtime_error. The functions of libstdc++ spare a unit
+// <stdexcept> and the <string> in it.
+[[noreturn]] LOWP_COLD inline void raise_invalid_argument([[maybe_unused]] char const* text) {
+#if !defined(__cpp_exceptions)
+  __builtin_trap();
+#elif defined(__GLIBCXX__)
+  std::__throw_invalid_argument(text);
+#else
+  throw std::invalid_argument(text);
+#endif
+}
+[[noreturn]] LOWP_COLD inline void raise_runtime_error([[maybe_unused]] char const* text) {
+#if !defined(__cpp_exceptions)
+  __builtin_trap();
+#elif defined(__GLIBCXX__)
+  std::__throw_runtime_error(text);
+#else
+  throw std::runtime_error(text);
+#endif
+}
+
+/// The shortest text that reads back as the same number, for an error text.
+struct shortest_text {
+  char text[32];
+
+  explicit shortest_text(auto value) {
+    default_environment const environment;  // otherwise a subnormal may be "0"
+    *std::to_chars(text, text + sizeof(text) - 1, value).ptr = '\0';
+  }
+};
 
 /// An error text, empty if the arguments are valid. A std::string can be made of it. It has text of
 /// its own, because every unit would compile the members of std::string anew. Its members are

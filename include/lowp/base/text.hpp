@@ -2,7 +2,7 @@
 // Numbers as text for errors and reports.
 #pragma once
 
-#include <lowp/base/number_text.hpp>
+#include <lowp/base/error_text.hpp>
 
 #include <string>
 

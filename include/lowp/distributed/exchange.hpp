@@ -1,18 +1,46 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduction over ranks, in pieces. Each sender rounds its leaves to the wire. An all-to-all
-// carries them to the owners, and each owner adds them in the order of leaves.
+// Shards of arrays, and a reduction over ranks, in pieces. Each sender rounds its leaves to the
+// wire. An all-to-all carries them to the owners, and each owner adds them in the order of leaves.
 #pragma once
 
-#include <lowp/distributed/shard.hpp>
 #include <lowp/distributed/wire.hpp>
 
 #include <algorithm>
 #include <numeric>
 #include <ranges>
-#include <string>
-#include <vector>
 
-namespace lowp::detail {
+namespace lowp {
+
+/// A rank's elements of an array: `size` of them, from element `first`.
+struct shard {
+  std::uint64_t first = 0, size = 0;
+
+  [[nodiscard]] constexpr std::uint64_t end() const { return first + size; }
+};
+
+/// Returns the shard of `rank` among `ranks`. Shards follow each other in the order of ranks. They
+/// begin at multiples of `granule` elements and differ by at most one granule. Only the last rank
+/// may have a part of a granule. A short array leaves the first ranks without elements.
+constexpr shard shard_of(std::uint64_t count, int rank, int ranks, std::uint64_t granule = 256) {
+  auto const n = static_cast<std::uint64_t>(ranks);
+  std::uint64_t const granules = count / granule + (count % granule != 0);
+  auto const first = [&](std::uint64_t r) {
+    std::uint64_t const at = (granules / n * r + granules % n * r / n) * granule;
+    return r == n || at > count ? count : at;
+  };
+  auto const r = static_cast<std::uint64_t>(rank);
+  return {first(r), first(r + 1) - first(r)};
+}
+
+namespace detail {
+
+/// Returns piece `number` of a shard that is cut into pieces of `size` elements.
+constexpr shard piece_of(shard const& whole, std::uint64_t number, std::uint64_t size) {
+  std::uint64_t const skipped = number * size;
+  if (skipped >= whole.size) return {whole.end(), 0};
+  std::uint64_t const left = whole.size - skipped;
+  return {whole.first + skipped, left < size ? left : size};
+}
 
 /// Gradients of a rank: a range of inputs, all of one size. A view must not make containers: they
 /// would be gone before they are read.
@@ -157,4 +185,6 @@ void run_exchange(exchange const& e, auto const& executor, auto const& leaves,
   }
 }
 
-}  // namespace lowp::detail
+}  // namespace detail
+
+}  // namespace lowp

@@ -9,8 +9,6 @@
 #include <lowp/ops/fused_add.hpp>
 #include <lowp/ops/scaled_cast.hpp>
 
-#include <string>
-
 namespace lowp {
 
 namespace detail {

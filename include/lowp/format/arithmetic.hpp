@@ -11,7 +11,6 @@
 // A NaN result is the canonical quiet NaN.
 #pragma once
 
-#include <lowp/base/is_equal.hpp>
 #include <lowp/format/basic_float.hpp>
 
 #include <compare>

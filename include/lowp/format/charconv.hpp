@@ -3,7 +3,6 @@
 // text.
 #pragma once
 
-#include <lowp/format/arithmetic.hpp>
 #include <lowp/format/decimal.hpp>
 #include <lowp/format/math.hpp>
 

@@ -2,10 +2,18 @@
 // Exact parts of double, long double and integers, for one rounding to a narrow format.
 #pragma once
 
-#include <lowp/base/is_equal.hpp>
 #include <lowp/format/codec.hpp>
 
 namespace lowp::detail {
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wfloat-equal"
+/// Returns a == b, where a comparison of floating-point numbers is no mistake.
+template <class T>
+LOWP_FN constexpr bool is_equal(T a, T b) {
+  return a == b;
+}
+#pragma GCC diagnostic pop
 
 /// The widest integers, which 32-bit targets lack.
 #if defined(__SIZEOF_INT128__)

@@ -4,9 +4,6 @@
 
 #include <lowp/io/safetensors/dtype.hpp>
 
-#include <optional>
-#include <string_view>
-
 namespace lowp {
 
 /// The fields of DLDataType, in its order. An element of fewer than 8 bits has a byte in memory:

@@ -12,7 +12,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <string_view>
 
 template <lowp::format F, bool IsImplicit>
 struct fmt::formatter<lowp::basic_float<F, IsImplicit>> {

@@ -11,7 +11,6 @@
 
 #include <ATen/core/TensorBase.h>
 
-#include <span>
 #include <string>
 #include <tuple>
 #include <variant>

@@ -2,7 +2,7 @@
 // A file that appears whole or not at all. POSIX.
 #pragma once
 
-#include <lowp/base/raise.hpp>
+#include <lowp/base/error_text.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>

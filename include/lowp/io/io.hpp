@@ -8,7 +8,6 @@
 #include <istream>
 #include <ostream>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <version>
 #if defined(__cpp_lib_format)

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <lowp/report/amax.hpp>
-#include <lowp/report/lanes.hpp>
-#include <lowp/report/outside.hpp>
 
 namespace lowp {
 

@@ -3,11 +3,8 @@
 #pragma once
 
 #include <lowp/measure/measuring.hpp>
-#include <lowp/nn/labels.hpp>
+#include <lowp/nn/row_arguments.hpp>
 #include <lowp/nn/softmax.hpp>
-
-#include <bit>
-#include <tuple>
 
 namespace lowp {
 

@@ -4,8 +4,6 @@
 
 #include <lowp/nn/rows.hpp>
 
-#include <tuple>
-
 namespace lowp::detail {
 
 template <class T>

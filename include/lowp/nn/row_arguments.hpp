@@ -1,19 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// The arguments of a call over rows: their names, rows and operands.
+// The arguments of a call over rows: their names, rows and operands, and checks of sizes, overlap
+// and labels.
 #pragma once
 
-#include <lowp/nn/row_extent.hpp>
+#include <lowp/ops/arguments.hpp>
 #include <lowp/ops/number.hpp>
 #include <lowp/simd/executors.hpp>
 #include <lowp/simd/rows/column_loop.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <span>
-#include <tuple>
-#include <type_traits>
-
 namespace lowp {
+
+/// Rows that begin `stride` elements apart: BLAS's leading dimension, or rows of a wider matrix.
+/// An operation neither reads nor writes the elements between them.
+///
+///     softmax(strided_rows{logits, 50304}, strided_rows{p, 50304}, 50257);
+///
+/// A range alone has the stride `columns`. The last row may end the range.
+template <class T>
+struct strided_rows {
+  std::span<T> elements;
+  std::size_t stride;
+};
+template <std::ranges::contiguous_range R>
+strided_rows(R&&, std::size_t)
+    -> strided_rows<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 /// A range, or strided_rows, whose elements get sums with derivatives in place of these. Each is
 /// rounded once. The next part of a batch adds its derivatives with added_to{dweight} in place of
@@ -27,7 +37,115 @@ added_to(R&&) -> added_to<std::span<std::remove_reference_t<std::ranges::range_r
 template <class T>
 added_to(strided_rows<T>) -> added_to<strided_rows<T>>;
 
+/// Labels: contiguous elements, std::int64_t as PyTorch has them or std::int32_t.
+template <class R>
+concept label_range =
+    detail::array_range<R> && (std::same_as<std::ranges::range_value_t<R>, std::int64_t> ||
+                               std::same_as<std::ranges::range_value_t<R>, std::int32_t>);
+
 namespace detail {
+
+template <class T>
+inline constexpr bool is_strided = false;
+template <class T>
+inline constexpr bool is_strided<strided_rows<T>> = element<std::remove_const_t<T>>;
+
+/// Returns rows that do or do not have a stride of their own as rows with one.
+template <class R>
+LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
+  if constexpr (is_strided<std::remove_const_t<R>>)
+    return range;
+  else
+    return strided_rows{range, stride};
+}
+
+/// The part of an argument: rows that are folded or written, or an element for each column or row.
+/// A table has rows of its own.
+enum class row_use { score, addend, result, column, column_sum, number, statistic, table, scratch };
+
+/// An argument's range with its name in error texts; `size` counts the elements of rows.
+struct row_extent : extent {
+  row_use use;
+  std::size_t columns, stride, given, rows = 0;
+
+  template <class T>
+  LOWP_HOST_FN row_extent(char const* range_name, strided_rows<T> const& range,
+                          std::size_t row_size, row_use what = row_use::score)
+      : extent(range_name, range.elements),
+        use(what),
+        columns(row_size),
+        stride(range.stride),
+        given(size) {
+    is_written = use == row_use::result || use == row_use::statistic || use == row_use::column_sum;
+    if (!is_whole()) return;
+    rows = given / stride + (given % stride != 0);
+    size = rows * columns;
+  }
+  /// Returns true if the range has rows, of which only the last may end early.
+  LOWP_HOST_FN bool is_whole() const {
+    return columns != 0 && stride >= columns && (given % stride == 0 || given % stride >= columns);
+  }
+  /// Returns the range from the first element of a row to the last.
+  LOWP_HOST_FN extent all() const {
+    extent whole = *this;
+    if (rows != 0) whole.size = (rows - 1) * stride + columns;
+    whole.bytes = whole.size * element_size;
+    return whole;
+  }
+};
+
+inline namespace LOWP_UNIT {
+
+inline error_text check_rows(char const* function, row_extent const& range, row_extent const& in) {
+  if (range.columns == 0) return joined_text({function, ": columns is 0"});
+  bool const is_per_row = range.use == row_use::statistic || range.use == row_use::number;
+  if (is_per_row || range.use == row_use::column || range.use == row_use::column_sum) {
+    std::size_t const count = is_per_row ? in.rows : in.columns;
+    if (range.given == count) return {};
+    return joined_text({function, ": ", range.name, " has ", range.given, " elements for ", count,
+                        is_per_row ? " rows" : " columns"});
+  }
+  if (range.is_whole()) return {};
+  error_text text = joined_text({function, ": ", range.name, " has ", range.given,
+                                 " elements, which are not rows of ", range.columns});
+  if (range.stride != range.columns)
+    text = joined_text({text, " that begin ", range.stride, " apart"});
+  return text;
+}
+
+/// Returns true if the rows of two ranges lie side by side in those of one matrix.
+inline bool are_side_by_side(row_extent const& a, row_extent const& b) {
+  std::size_t const period = a.stride * a.element_size;
+  bool const has_period = a.rows > 1 || b.rows > 1;  // else strides may be anything
+  if (!has_period || period != b.stride * b.element_size) return false;
+  auto const from = reinterpret_cast<std::uintptr_t>(a.data) % period;
+  auto const to = reinterpret_cast<std::uintptr_t>(b.data) % period;
+  std::size_t const distance = (to + period - from) % period;
+  return distance >= a.columns * a.element_size && distance + b.columns * b.element_size <= period;
+}
+/// Returns true if one range may be the storage of the other.
+inline bool are_same_rows(row_extent const& a, row_extent const& b) {
+  return a.data == b.data && a.element_size == b.element_size &&
+         (a.stride == b.stride || a.rows <= 1);
+}
+
+/// Returns the error text of labels of which one is neither below `count` nor ignored.
+template <class Label>
+error_text check_labels(char const* function, char const* what, Label const* labels,
+                        std::size_t rows, std::size_t count, std::int64_t ignored) {
+  for (std::size_t row = 0; row < rows; ++row)
+    if (labels[row] != ignored && static_cast<std::uint64_t>(labels[row]) >= count)
+      return joined_text({function, ": the ", what, " of row ", row, " is ",
+                          shortest_text(labels[row]).text, ", not from 0 to ",
+                          shortest_text(static_cast<std::int64_t>(count) - 1).text,
+                          " or ignore_index, ", shortest_text(ignored).text});
+  return {};
+}
+
+}  // namespace LOWP_UNIT
+
+template <class T>
+using not_a_range_of_int64_or_int32 = fit<label_range<T>>;
 
 template <row_use Use, class Operand>
 struct row_role {

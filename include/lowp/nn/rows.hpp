@@ -12,12 +12,6 @@
 #include <lowp/nn/row_arguments.hpp>
 #include <lowp/simd/rows/row_sum.hpp>
 
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <tuple>
-#include <type_traits>
 #include <vector>
 
 namespace lowp {

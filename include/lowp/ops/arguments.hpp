@@ -3,12 +3,9 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
-#include <lowp/base/number_text.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/ops/calls.hpp>
 #include <lowp/storage/packed.hpp>
-
-#include <span>
 
 namespace lowp {
 

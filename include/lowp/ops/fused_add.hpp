@@ -3,8 +3,6 @@
 
 #include <lowp/ops/lists.hpp>
 #include <lowp/ops/number.hpp>
-#include <lowp/ops/outcome.hpp>
-#include <lowp/ops/storage_operands.hpp>
 
 namespace lowp {
 

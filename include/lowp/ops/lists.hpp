@@ -6,8 +6,6 @@
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/ops/tensor_list.hpp>
 
-#include <string_view>
-
 namespace lowp {
 
 namespace detail {

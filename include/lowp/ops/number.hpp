@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
-#include <lowp/base/number_text.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/ops/calls.hpp>
 

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <lowp/ops/arguments.hpp>
-#include <lowp/report/amax.hpp>
 #include <lowp/report/moment_report.hpp>
-#include <lowp/report/update_report.hpp>
 #include <lowp/simd/operand.hpp>
 
 namespace lowp {

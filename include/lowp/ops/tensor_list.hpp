@@ -4,7 +4,6 @@
 
 #include <lowp/simd/executors.hpp>
 
-#include <string_view>
 #include <vector>
 
 namespace lowp {

@@ -7,7 +7,6 @@
 #include <lowp/report/amax.hpp>
 
 #include <optional>
-#include <vector>
 
 namespace lowp {
 

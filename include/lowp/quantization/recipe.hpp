@@ -3,8 +3,7 @@
 // whose bits it gives.
 #pragma once
 
-#include <lowp/quantization/float_scales.hpp>
-#include <lowp/quantization/power_scales.hpp>
+#include <lowp/quantization/block_scales.hpp>
 
 namespace lowp {
 

@@ -7,8 +7,6 @@
 
 #include <lowp/ops/arguments.hpp>
 
-#include <span>
-
 namespace lowp {
 
 /// Returns the number of scales in the tiles of a matrix of scales.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/report/lanes.hpp>
-#include <lowp/report/outside.hpp>
 
 namespace lowp {
 

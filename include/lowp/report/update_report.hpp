@@ -1,12 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <lowp/base/environment.hpp>
+#include <lowp/lanes/scalar_lanes.hpp>
 #include <lowp/report/exact_sum.hpp>
-#include <lowp/report/outside.hpp>
 
-namespace lowp {
+namespace lowp::detail {
 
-namespace detail {
+LOWP_EXACT_BEGIN
+inline namespace LOWP_UNIT {
+template <class A, class B>
+LOWP_OPAQUE_FN double plain_quotient(A a, B b, double otherwise) {
+  return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : otherwise;
+}
+LOWP_OPAQUE_FN double plain_root(double x) { return square_root(x); }
+}  // namespace LOWP_UNIT
+LOWP_EXACT_END
+
+/// Returns a / b if b is above 0, else `otherwise`.
+LOWP_FN double quotient(auto a, auto b, double otherwise) {
+#if !defined(__CUDA_ARCH__)
+  default_environment const environment;
+#endif
+  return plain_quotient(a, b, otherwise);
+}
+LOWP_FN double root(double x) {
+#if !defined(__CUDA_ARCH__)
+  default_environment const environment;
+#endif
+  return plain_root(x);
+}
 
 LOWP_EXACT_BEGIN
 inline namespace LOWP_UNIT {
@@ -45,7 +68,9 @@ LOWP_FN void merge(basic_exact_sum<Unit, Words>& sum, compensated_sum const& oth
   sum.add(other.low, atomics);
 }
 
-}  // namespace detail
+}  // namespace lowp::detail
+
+namespace lowp {
 
 /// Counts and sums over the elements of one or more updates. Each update requested u for a
 /// parameter and changed it from `old` to `new`. All zero bytes are an empty report.

@@ -4,9 +4,7 @@
 
 #include <lowp/simd/binary16.hpp>
 #include <lowp/simd/numbers.hpp>
-#include <lowp/simd/operand.hpp>
 #include <lowp/simd/packed_codes.hpp>
-#include <lowp/simd/pairs.hpp>
 #include <lowp/simd/staging.hpp>
 #include <lowp/simd/streaming.hpp>
 

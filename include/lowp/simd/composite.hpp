@@ -5,9 +5,6 @@
 #include <lowp/simd/accessor.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <tuple>
-#include <utility>
-
 namespace lowp::simd {
 
 template <class Isa, class Indices, class Layout, class... Part>

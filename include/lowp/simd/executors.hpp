@@ -13,7 +13,6 @@
 //     executor.knows_numbers()          optional: numbers of a list's call were checked
 #pragma once
 
-#include <lowp/base/environment.hpp>
 #include <lowp/base/error_text.hpp>
 #include <lowp/simd/compiled.hpp>
 #include <lowp/simd/dispatch.hpp>

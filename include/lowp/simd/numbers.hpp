@@ -6,8 +6,6 @@
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/pack.hpp>
 
-#include <concepts>
-
 namespace lowp::simd {
 
 template <class Isa>

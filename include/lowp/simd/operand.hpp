@@ -7,7 +7,6 @@
 #include <lowp/storage/scale.hpp>
 
 // Headers that include this one, directly or not, take these from here.
-#include <span>
 #include <tuple>
 
 namespace lowp {

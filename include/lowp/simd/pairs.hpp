@@ -9,11 +9,8 @@
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
-#include <lowp/format/codec.hpp>
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/pack.hpp>
-
-#include <limits>
 
 namespace lowp::simd {
 

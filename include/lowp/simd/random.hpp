@@ -7,7 +7,6 @@
 #include <lowp/simd/pack.hpp>
 
 #include <bit>
-#include <concepts>
 
 namespace lowp::simd {
 

@@ -9,11 +9,6 @@
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/pairs.hpp>
 #include <lowp/storage/layout.hpp>
-#include <lowp/storage/packed.hpp>
-
-#include <span>
-#include <tuple>
-#include <utility>
 
 namespace lowp::simd {
 

@@ -8,8 +8,6 @@
 #include <lowp/simd/rows/row_fold.hpp>
 #include <lowp/simd/stored_moments.hpp>
 
-#include <tuple>
-
 namespace lowp {
 
 namespace simd {

@@ -4,7 +4,6 @@
 #include <lowp/storage/packed.hpp>
 #include <lowp/storage/scale.hpp>
 
-#include <span>
 #include <tuple>
 
 namespace lowp {

@@ -4,9 +4,6 @@
 #include <lowp/storage/block_scaled.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <span>
-#include <tuple>
-
 namespace lowp {
 
 namespace detail {

@@ -3,9 +3,6 @@
 
 #include <lowp/storage/block_scaled.hpp>
 
-#include <span>
-#include <tuple>
-
 namespace lowp {
 
 namespace detail {

@@ -5,7 +5,6 @@
 #include <lowp/storage/layout.hpp>
 
 #include <span>
-#include <tuple>
 
 namespace lowp {
 

@@ -4,7 +4,6 @@
 #include <lowp/storage/layout.hpp>
 
 #include <span>
-#include <tuple>
 
 namespace lowp {
 

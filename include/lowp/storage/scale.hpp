@@ -7,7 +7,6 @@
 
 #include <lowp/base/error_text.hpp>
 #include <lowp/format/basic_float.hpp>
-#include <lowp/format/codec.hpp>
 #include <lowp/report/amax.hpp>
 
 namespace lowp {

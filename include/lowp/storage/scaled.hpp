@@ -2,11 +2,9 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
-#include <lowp/base/number_text.hpp>
 #include <lowp/storage/layout.hpp>
 
 #include <span>
-#include <tuple>
 
 namespace lowp {
 

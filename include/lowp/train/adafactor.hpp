@@ -8,7 +8,6 @@
 #include <lowp/train/optimizers.hpp>
 
 #include <cmath>
-#include <tuple>
 
 namespace lowp {
 

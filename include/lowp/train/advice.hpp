@@ -8,11 +8,7 @@
 #include <lowp/train/stall_estimate.hpp>
 #include <lowp/train/update_of_step.hpp>
 
-#include <array>
-#include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace lowp {
 

@@ -19,7 +19,6 @@
 #include <lowp/lanes/lanes.hpp>
 #include <lowp/ops/number.hpp>
 
-#include <initializer_list>
 #include <span>
 
 namespace lowp {

@@ -5,9 +5,6 @@
 #include <lowp/train/least_update.hpp>
 #include <lowp/train/typical_update.hpp>
 
-#include <span>
-#include <vector>
-
 namespace lowp {
 
 /// The stalls of one way to keep a tensor, over all its finite elements, up and down.

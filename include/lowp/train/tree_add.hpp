@@ -4,10 +4,6 @@
 
 #include <lowp/ops/fused_add.hpp>
 
-#include <string_view>
-#include <tuple>
-#include <vector>
-
 namespace lowp::detail {
 
 inline namespace LOWP_UNIT {

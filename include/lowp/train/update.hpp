@@ -4,8 +4,6 @@
 #pragma once
 
 #include <lowp/ops/lists.hpp>
-#include <lowp/ops/outcome.hpp>
-#include <lowp/ops/storage_operands.hpp>
 #include <lowp/train/optimizers.hpp>
 
 namespace lowp::detail {

@@ -5,8 +5,6 @@
 #include <lowp/train/typical_update.hpp>
 #include <lowp/train/update.hpp>
 
-#include <vector>
-
 namespace lowp {
 
 namespace detail {

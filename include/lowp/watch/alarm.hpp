@@ -5,10 +5,7 @@
 #include <lowp/watch/frames.hpp>
 
 #include <functional>
-#include <optional>
 #include <stdexcept>
-#include <string>
-#include <vector>
 
 namespace lowp {
 

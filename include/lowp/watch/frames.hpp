@@ -14,10 +14,7 @@
 #include <lowp/measure/census/abs_range.hpp>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
-#include <string>
-#include <string_view>
 #include <vector>
 
 namespace lowp {

@@ -20,13 +20,6 @@
 #include <lowp/watch/stall_watch.hpp>
 #include <lowp/watch/watched_frame.hpp>
 
-#include <algorithm>
-#include <memory>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace lowp::inline LOWP_UNIT {
 
 /// Watches for values beyond `To`, the present or the later type of the tensors.

@@ -18,18 +18,13 @@
 #pragma once
 
 #include <lowp/ops/lists.hpp>
-#include <lowp/report/moment_report.hpp>
 #include <lowp/report/update_report.hpp>
 #include <lowp/train/optimizer.hpp>
-#include <lowp/watch/largest_gap.hpp>
 #include <lowp/watch/watched_tensor.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <span>
-#include <string>
-#include <vector>
 
 namespace lowp {
 

@@ -5,9 +5,6 @@
 #include <lowp/watch/frames.hpp>
 
 #include <memory>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace lowp::detail::inline LOWP_UNIT {
 

@@ -7,9 +7,6 @@
 #include <lowp/report/amax.hpp>
 
 #include <climits>
-#include <ranges>
-#include <string>
-#include <vector>
 
 namespace lowp::mpi {
 

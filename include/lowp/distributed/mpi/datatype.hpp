@@ -2,7 +2,7 @@
 // Failures of MPI, and elements in messages of your own.
 #pragma once
 
-#include <lowp/base/raise.hpp>
+#include <lowp/base/error_text.hpp>
 #include <lowp/ops/arguments.hpp>
 
 // Without the C++ bindings, which MPI 3 removed.

@@ -8,9 +8,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include <ranges>
 #include <stdexcept>
-#include <string>
 
 namespace lowp::nccl {
 

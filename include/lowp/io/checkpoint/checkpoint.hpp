@@ -17,10 +17,7 @@
 #include <lowp/io/checkpoint/state.hpp>
 #endif
 
-#include <span>
 #include <string>
-#include <string_view>
-#include <tuple>
 #include <vector>
 
 namespace lowp::detail {

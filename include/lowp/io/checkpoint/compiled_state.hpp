@@ -5,9 +5,6 @@
 
 #include <lowp/io/checkpoint/saved.hpp>
 
-#include <string>
-#include <utility>
-
 #if defined(LOWP_COMPILING)
 #include <lowp/io/checkpoint/state.hpp>
 #endif

@@ -6,12 +6,8 @@
 #include <lowp/format/charconv.hpp>
 #include <lowp/io/safetensors/dtype.hpp>
 
-#include <charconv>
 #include <iterator>
 #include <span>
-#include <string>
-#include <string_view>
-#include <type_traits>
 
 namespace lowp {
 

@@ -6,14 +6,6 @@
 #include <lowp/io/safetensors/file.hpp>
 #include <lowp/io/safetensors/writer.hpp>
 
-#include <iterator>
-#include <map>
-#include <span>
-#include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace lowp::detail::inline LOWP_UNIT {
 
 /// The file's version. Metadata "scalar.NAME" are scalars. "format.NAME" gives the meaning of codes

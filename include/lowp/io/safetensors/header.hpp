@@ -6,14 +6,10 @@
 #include <lowp/io/safetensors/printable.hpp>
 #include <lowp/ops/arguments.hpp>
 
-#include <algorithm>
 #include <bit>
 #include <map>
 #include <set>
-#include <string>
-#include <string_view>
 #include <tuple>
-#include <vector>
 
 static_assert(std::endian::native == std::endian::little, "the format's numbers are little-endian");
 

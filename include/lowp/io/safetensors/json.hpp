@@ -6,9 +6,6 @@
 #include <lowp/io/safetensors/header.hpp>
 
 #include <nlohmann/json.hpp>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace lowp::safetensors::detail::inline LOWP_UNIT {
 

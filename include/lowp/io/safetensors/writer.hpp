@@ -5,13 +5,7 @@
 #include <lowp/io/atomic_file.hpp>
 #include <lowp/io/safetensors/json.hpp>
 
-#include <algorithm>
-#include <map>
-#include <span>
 #include <stdexcept>
-#include <string>
-#include <string_view>
-#include <vector>
 
 namespace lowp::safetensors::inline LOWP_UNIT {
 

@@ -2,12 +2,9 @@
 // The effects that a format would have on a tensor, without storing it.
 #pragma once
 
-#include <lowp/base/error_text.hpp>
 #include <lowp/base/text.hpp>
 #include <lowp/measure/census/census_groups.hpp>
 #include <lowp/measure/measuring.hpp>
-
-#include <string>
 
 namespace lowp {
 

@@ -5,8 +5,6 @@
 
 #include <lowp/format/basic_float.hpp>
 #include <lowp/report/amax.hpp>
-#include <lowp/report/lanes.hpp>
-#include <lowp/report/outside.hpp>
 
 namespace lowp {
 

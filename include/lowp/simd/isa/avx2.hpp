@@ -2,7 +2,6 @@
 // AVX2 with FMA and F16C: eight lanes.
 #pragma once
 
-#include <lowp/base/is_equal.hpp>
 #include <lowp/format/basic_float.hpp>
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/simd/pack.hpp>
