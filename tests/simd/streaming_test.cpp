@@ -164,4 +164,67 @@ TEST(streaming, casts_have_the_bits_of_small_ones) {
   check<float, lowp::bfloat16>(lowp::stochastic{.seed = 3, .offset = 5});
 }
 
+// Offsets that differ in bits 15 and 20, 16 and 21: each pair is in one sum.
+constexpr std::size_t met[] = {0, 0x108000, 0x210000, 0x318000};
+
+TEST(arrays_at_once, meet_if_all_sums_are_equal) {
+  auto const meet = [](std::uintptr_t a, std::uintptr_t b, std::size_t size = 2) {
+    lowp::simd::arrays_at_once arrays;
+    EXPECT_FALSE(arrays.meets(reinterpret_cast<void*>(a), 2));
+    return arrays.meets(reinterpret_cast<void*>(b), size);
+  };
+  constexpr std::uintptr_t place = 0x7f0123456780;
+#if defined(__x86_64__)
+  {
+    as_of_amd const here;
+    for (int const low : {12, 13, 14, 15, 16, 17, 18, 19}) {
+      int const high = low < 15 ? 39 - low : low + 5;
+      EXPECT_TRUE(meet(place, place ^ (std::uintptr_t{1} << low | std::uintptr_t{1} << high)));
+    }
+    for (int bit = 6; bit < 28; ++bit) EXPECT_FALSE(meet(place, place ^ std::uintptr_t{1} << bit));
+    EXPECT_TRUE(meet(place, place ^ std::uintptr_t{1} << 28));
+    EXPECT_FALSE(meet(place, place ^ std::uintptr_t{1} << 28, 4)) << "another pace";
+    EXPECT_FALSE(meet(place, place)) << "in place";
+  }
+  unsigned const vendor = __cpu_model[0];
+  __cpu_model[0] = 1;
+  EXPECT_FALSE(meet(place, place ^ met[1])) << "another vendor";
+  __cpu_model[0] = vendor;
+#else
+  EXPECT_FALSE(meet(place, place ^ met[1]));
+#endif
+}
+
+// A step over arrays that meet, or do not, in whole batches and beyond.
+template <class R>
+void check_met(R rounding) {
+  using lowp::bfloat16;
+  constexpr std::size_t size = 3000, all = std::size_t{1} << 22;
+  std::vector<unsigned char> memory(2 * all);
+  auto const begin = reinterpret_cast<std::uintptr_t>(memory.data());
+  unsigned char* const base = memory.data() + (all - begin % all) % all;
+  auto const step = [&](std::size_t apart, lowp::update_report& report) {
+    std::span<bfloat16> array[4];
+    for (std::size_t k = 0; k < 4; ++k) {
+      array[k] = {reinterpret_cast<bfloat16*>(base + met[k] + k * apart), size};
+      for (std::size_t i = 0; i < size; ++i)
+        array[k][i] = bfloat16(static_cast<float>((i * 7 + k * 5) % 251) * 0x1p-8f);
+    }
+    lowp::update(array[0], array[1], array[2], array[3], lowp::adamw{}, 3, rounding);
+    lowp::update(array[0], array[1], array[2], array[3], lowp::adamw{}, 4, rounding, report);
+    std::vector<bfloat16> found;
+    for (auto const& each : array) found.insert(found.end(), each.begin(), each.end());
+    return found;
+  };
+  as_of_amd const here;
+  lowp::update_report apart, together;
+  EXPECT_EQ(step(256, apart), step(0, together));
+  EXPECT_EQ(std::memcmp(&apart, &together, sizeof(apart)), 0);
+}
+
+TEST(arrays_at_once, have_the_bits_of_others) {
+  check_met(lowp::nearest_even{});
+  check_met(lowp::stochastic_fast{.seed = 3, .offset = 5});
+}
+
 }  // namespace

@@ -67,7 +67,8 @@ class accessor {
     } else {
       if ((Prefetches || is_rounded_when_read) && Operand::is_read)
         prefetch_ahead<batch_bytes>(at_);
-      if (is_streamed_now(valid)) at_ = staged_;
+      if (is_apart_now(valid) && Operand::is_read) copy_batch(staged_, at_);
+      if (is_apart_now(valid) || is_streamed_now(valid)) at_ = staged_;
     }
     if constexpr (Operand::is_random) {
       if (random_.is_on()) random_.next(static_cast<batch_start<registers>&&>(start), draws);
@@ -79,9 +80,15 @@ class accessor {
     } else if constexpr (Operand::is_written) {
       if (valid % Isa::lanes != 0)
         __builtin_memcpy(static_cast<void*>(operand_.data + first), staged_, valid * sizeof(T));
+      else if (is_apart_now(valid))
+        copy_batch(operand_.data + first, staged_);
       else if (is_streamed_now(valid))
         stream<registers>(operand_.data + first, staged_, valid * sizeof(T));
     }
+  }
+  /// Lets batches from `first` lie in the staging if their lines meet those of another array.
+  LOWP_HOST_FN void look_out(std::size_t first, arrays_at_once& arrays) {
+    is_apart_ = arrays.meets(operand_.at(first), sizeof(T)) && !streams_;
   }
   LOWP_HOST_FN void finish() const {
     if (streams_) finish_streaming();
@@ -213,6 +220,14 @@ class accessor {
   }
 
  private:
+  /// Copies a batch in packs, each at once.
+  LOWP_HOST_FN static void copy_batch(void* to, void const* from) {
+    for (int k = 0; k < batch<Isa>; k += Isa::lanes) {
+      pack<storage, registers> x;
+      __builtin_memcpy(&x.v, static_cast<storage const*>(from) + k, sizeof(x.v));
+      __builtin_memcpy(static_cast<storage*>(to) + k, &x.v, sizeof(x.v));
+    }
+  }
   LOWP_HOST_FN storage const* at(int k) const { return static_cast<storage const*>(at_) + k; }
   LOWP_HOST_FN storage* to(int k) { return static_cast<storage*>(const_cast<void*>(at_)) + k; }
 
@@ -246,6 +261,9 @@ class accessor {
       return lanes::canonical(value);
   }
 
+  LOWP_HOST_FN bool is_apart_now(std::size_t valid) const {
+    return is_apart_ && valid == std::size_t{batch<Isa>};
+  }
   LOWP_HOST_FN bool is_streamed_now(std::size_t valid) const {
     return streams_ && valid * sizeof(T) % 16 == 0;
   }
@@ -269,7 +287,7 @@ class accessor {
   detail::special_results<U> results_;
   void const* at_ = nullptr;
   bool is_ieee_ = false;  // special results are those of the hardware
-  bool streams_;
+  bool streams_, is_apart_ = false;
   [[no_unique_address]] random_of<Isa, Operand> random_;
 };
 

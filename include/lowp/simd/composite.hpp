@@ -42,6 +42,9 @@ class accessor<Isa, composite<std::index_sequence<K...>, Layout, Part...>, Nans>
   LOWP_HOST_FN void end(std::size_t first, std::size_t valid, auto const&...) {
     (part<K>::value.end(first, valid), ...);
   }
+  LOWP_HOST_FN void look_out(std::size_t first, arrays_at_once& arrays) {
+    (part<K>::value.look_out(first, arrays), ...);
+  }
   template <int Locality>
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
     (part<K>::value.template fetch<Locality>(first, count), ...);

@@ -32,6 +32,36 @@ inline bool is_streamed([[maybe_unused]] void const* to, [[maybe_unused]] std::s
 
 }  // namespace LOWP_UNIT
 
+/// Arrays that a loop passes at once. A core of AMD knows a line by its set and by eight sums of
+/// bits of its address; the first cache holds one of these (M. Lipp et al., "Take A Way", AsiaCCS
+/// 2020; the same on Zen 4). Arrays of 2^n bytes often meet there: malloc puts a page between.
+class arrays_at_once {
+ public:
+  /// Returns true if lines here and in an earlier array, of elements of this size, meet.
+  LOWP_HOST_FN bool meets([[maybe_unused]] void const* array, [[maybe_unused]] std::size_t size) {
+    bool found = false;
+#if defined(__x86_64__)
+    auto const a = reinterpret_cast<std::uintptr_t>(array);
+    std::uintptr_t const place = ((a ^ a >> 5) & 0xf8000) | ((a ^ a >> 11) & 0x4000) |
+                                 ((a ^ a >> 13) & 0x2000) | ((a ^ a >> 15) & 0x1000) | (a & 0xfc0) |
+                                 size;
+    LOWP_UNROLL
+    for (int i = 0; i < count_; ++i) found |= place_[i] == place && array_[i] != a;
+    if (count_ == most || !__builtin_cpu_is("amd")) return false;
+    place_[count_] = place;
+    array_[count_++] = a;
+#endif
+    return found;
+  }
+
+ private:
+  static constexpr int most = 8;
+  std::uintptr_t place_[most], array_[most];
+  int count_ = 0;
+};
+/// The elements after which a loop asks again whether arrays meet: a page of floats.
+inline constexpr std::size_t meeting = 1024;
+
 /// Copies a multiple of 16 bytes to a span for which `is_streamed` returned true. Wide stores take
 /// fewer places in the queue of stores that wait for memory.
 template <class Isa>

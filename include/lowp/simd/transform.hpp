@@ -88,6 +88,11 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     for (std::size_t first = 0; first < size.count; first += valid) {
       std::size_t const rest = size.count - first;
       valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
+      if constexpr (requires(arrays_at_once arrays) { (accessors.look_out(first, arrays), ...); })
+        if (first % meeting == 0) {
+          arrays_at_once arrays;
+          (accessors.look_out(first, arrays), ...);
+        }
       batch_start<typename Isa::registers> start;
       (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
       if constexpr (may_add_batch<totals_type>) {
