@@ -12,6 +12,7 @@ class Format:
         fn      all ones below the sign: NaN
         fnuz    a sign and nothing else: NaN
         fnu     no sign; all ones: NaN; no zero
+        uz      no sign; all ones: NaN; what lies below zero is out of range
         none    every code is a number
     """
     name: str
@@ -30,7 +31,7 @@ class Format:
 
     @property
     def signed(self):
-        return self.kind != 'fnu'
+        return self.kind not in ('fnu', 'uz')
 
     @property
     def magnitude_bits(self):
@@ -61,14 +62,14 @@ class Format:
     def largest(self):
         """The code of the largest finite value."""
         ones = (1 << self.magnitude_bits) - 1
-        return {'ieee': (self.infinity or 0) - 1, 'fn': ones - 1, 'fnu': ones - 1}.get(self.kind, ones)
+        return (self.infinity or 0) - 1 if self.kind == 'ieee' else ones - (self.kind in ('fn', 'fnu', 'uz'))
 
     @property
     def nan(self):
         """The code of the quiet NaN without sign and payload, or None."""
         ones = (1 << self.magnitude_bits) - 1
         return {'ieee': (self.infinity or 0) | 1 << max(self.fraction_bits - 1, 0), 'fn': ones,
-                'fnu': ones, 'fnuz': self.sign, 'none': None}[self.kind]
+                'fnu': ones, 'uz': ones, 'fnuz': self.sign, 'none': None}[self.kind]
 
     @property
     def is_smt(self):
@@ -99,6 +100,7 @@ CATALOGUE = [
     Format('float8_e5m2fnuz', 5, 2, 16, 'fnuz'),
     Format('float8_e4m3b11fnuz', 4, 3, 11, 'fnuz'),
     Format('float8_e8m0fnu', 8, 0, 127, 'fnu'),
+    Format('float8_ue5m3', 5, 3, 15, 'uz'),
     Format('float6_e2m3fn', 2, 3, 1, 'none'),
     Format('float6_e3m2fn', 3, 2, 3, 'none'),
     Format('float4_e2m1fn', 2, 1, 1, 'none'),

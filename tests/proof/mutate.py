@@ -19,7 +19,8 @@ MUTATED = ['float_to_bfloat16_nearest_even_infinity', 'float_to_float16_stochast
            'float_to_float8_e4m3fn_nearest_even_saturate', 'float_to_float8_e8m0fnu_upward_saturate',
            'double_to_float16_nearest_even_infinity', 'double_to_bfloat16_stochastic_infinity',
            'long_double_to_float8_e5m2fnuz_to_odd_infinity', 'int64_to_float6_e3m2fn_downward_saturate',
-           'uint64_to_float_nearest_away_infinity', 'float8_e5m2_to_float']
+           'uint64_to_float_nearest_away_infinity', 'float8_e5m2_to_float',
+           'float_to_float8_ue5m3_nearest_even_infinity']
 
 SWAPS = {
     'predicate': {'ult': 'ule', 'ule': 'ult', 'ugt': 'uge', 'uge': 'ugt', 'slt': 'sle', 'sle': 'slt',

@@ -204,9 +204,9 @@ class Unary(Function):
         infinite = magnitude == f.infinity if f.infinity is not None else truth(False)
         sign = has_sign(f, x) & ~(nan & truth(f.kind == 'fnuz'))
         if self.function in ('negated', 'abs'):
-            fixed = (magnitude == 0) & truth(f.kind == 'fnuz')
+            fixed = (magnitude == 0) & truth(f.kind in ('fnuz', 'uz'))
             changed = x ^ f.sign if self.function == 'negated' else magnitude.zext(f.width)
-            if f.kind == 'fnu':
+            if not f.signed:
                 changed = bits(f.nan, f.width) if self.function == 'negated' else x
             return ite(fixed, x, changed).fit(f.storage), []
         return bv.bit({'isnan': nan, 'isinf': infinite, 'isfinite': ~(nan | infinite),

@@ -84,7 +84,7 @@ def special_codes(target, policy):
         beyond = target.largest
     if policy == 'saturate':
         beyond = target.largest
-    if target.kind in ('fnuz', 'fnu'):
+    if target.kind in ('fnuz', 'fnu', 'uz'):
         nans = (target.nan, target.nan)
     elif target.kind == 'none':
         nans = (target.sign, target.sign)
@@ -110,6 +110,12 @@ def finish(target, mode, codes, x, magnitude):
     if target.kind == 'fnu':
         return ite(x.nan | x.zero | x.negative, bits(target.nan, width),
                    ite(x.infinite, bits(infinite, width), finite))
+    if target.kind == 'uz':
+        below = 0 if overflowed == target.largest else target.nan
+        inside = (magnitude == 0) | truth(mode in ('toward_zero', 'upward'))
+        finite = ite(x.negative, ite(inside, bits(0, width), below), finite)
+        infinity = ite(x.negative, bits(below, width), infinite)
+        return ite(x.nan, bits(target.nan, width), ite(x.infinite, infinity, finite))
     if target.kind == 'fnuz':  # zero and NaN have one code
         finite = ite(finite == 0, finite, finite | sign)
     else:
