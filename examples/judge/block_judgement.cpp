@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "block_judgement.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <charconv>
 #include <cmath>
 #include <functional>
 #include <lowp/quantization/scale_tiles.hpp>
 #include <optional>
+#include <utility>
 
 #include "files/column.hpp"
 #include "judgement.hpp"
@@ -24,7 +26,14 @@ struct layout {
   std::function<std::uint64_t(column const&, std::size_t i)> at;
 };
 
-std::vector<layout> layouts_of_codes(std::size_t elements, unsigned bits, column const& codes) {
+std::vector<layout> layouts_of_codes(std::size_t elements, number_type const& element,
+                                     column const& codes) {
+  unsigned const bits = element.bits();
+  for (std::uint64_t i = 0; i < elements && codes.size() == elements; ++i)
+    if (codes[i] > element.code_mask())
+      throw problem("'" + codes.path() + "': element " + std::to_string(i) + " is " +
+                    std::to_string(codes[i]) + ", and a code of " + std::string(element.name) +
+                    " is at most " + std::to_string(element.code_mask()));
   if (codes.size() == elements)
     return {{"a byte each", [](column const& c, std::size_t i) { return c[i]; }}};
   if (bits == 4 && codes.size() == elements / 2)
@@ -60,6 +69,18 @@ std::vector<layout> layouts_of_scales(std::size_t rows, std::size_t across, colu
   return all;
 }
 
+/// Returns a number with as many digits as a text has.
+std::string to_digits_of(std::string_view text, float x) {
+  text = text.substr(0, text.find_first_of("eE"));
+  text.remove_prefix(std::min(text.find_first_of("123456789"), text.size()));
+  auto const digits = text.size() - static_cast<std::size_t>(std::ranges::count(text, '.'));
+  char number[40];
+  std::snprintf(number, sizeof number, "%.*e",
+                std::max(std::min<int>(static_cast<int>(digits), 9), 1) - 1,
+                static_cast<double>(x));
+  return number;
+}
+
 std::optional<float> tensor_scale_of(std::string const& text) {
   if (text.empty()) return {};
   float x = 0;
@@ -67,6 +88,17 @@ std::optional<float> tensor_scale_of(std::string const& text) {
   if (error != std::errc() || rest != text.data() + text.size() || !std::isfinite(x))
     throw problem("--tensor-scale '" + text + "' is no finite number");
   return x;
+}
+
+/// Returns the rows of a tile that shares a scale, by the recipe's name: 16 of "..._16x16".
+std::size_t rows_of_tile(std::string_view name) {
+  std::size_t const end = name.rfind('x');
+  if (end == name.npos) return 1;
+  name = name.substr(0, end);
+  name.remove_prefix(name.find_last_not_of("0123456789") + 1);
+  std::size_t rows = 1;
+  std::from_chars(name.data(), name.data() + name.size(), rows);
+  return rows;
 }
 
 struct answer {
@@ -117,16 +149,15 @@ block_verdict judge_blocks(blocks_options const& o) {
                     " is not finite; what packages make of it is not promised");
   }
   std::size_t const rows = x.size() / columns, across = columns / f.block;
-  auto const of_codes = layouts_of_codes(x.size(), type_named(f.element).bits(), codes);
+  auto const of_codes = layouts_of_codes(x.size(), type_named(f.element), codes);
   auto const of_scales = layouts_of_scales(rows, across, scales);
 
   std::optional<answer> best;
   std::string exact;
   for (named_recipe const& r : f.recipes) {
-    if (rows % 128 != 0 &&
-        (r.name.ends_with("16x16") || r.name.ends_with("32x32") || r.name.ends_with("128x128")))
-      continue;
+    if (rows % rows_of_tile(r.name) != 0) continue;
     quantized_tensor const right = r.quantize(x, columns);
+    bool is_exact = false;  // constant codes have several layouts
     for (layout const& c : of_codes)
       for (layout const& s : of_scales) {
         answer a{&r, right, &c, &s};
@@ -134,7 +165,8 @@ block_verdict judge_blocks(blocks_options const& o) {
           a.wrong_scales += s.at(scales, b) != right.scales[b];
         for (std::size_t i = 0; i < x.size(); ++i)
           a.wrong_codes += c.at(codes, i) != right.codes[i];
-        if (a.wrong() == 0) exact += "  " + std::string(r.name) + " (" + r.whose + ")\n";
+        if (a.wrong() == 0 && !std::exchange(is_exact, true))
+          exact += "  " + std::string(r.name) + " (" + r.whose + ")\n";
         if (!best || a.wrong() < best->wrong()) best = a;
       }
   }
@@ -151,7 +183,10 @@ block_verdict judge_blocks(blocks_options const& o) {
   v.text += "  codes: " + best->codes->text + "; scales: " + best->scales->text + "\n";
   float const due = best->right.tensor_scale;
   if (tensor_scale) {
-    bool const is_it = *tensor_scale == due, is_reciprocal = *tensor_scale == 1 / due;
+    auto const is = [&](float y) {
+      return to_digits_of(o.tensor_scale, *tensor_scale) == to_digits_of(o.tensor_scale, y);
+    };
+    bool const is_it = is(due), is_reciprocal = is(1 / due);
     char number[40];
     std::snprintf(number, sizeof number, "%.9g", static_cast<double>(due));
     v.text += std::string("  tensor scale: ") +

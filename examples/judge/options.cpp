@@ -54,8 +54,10 @@ std::variant<options, std::string> parse(std::vector<std::string> arguments) {
   q.add_option("CODES", blocks.codes, "A byte for each, or two of four bits in a byte")->required();
   q.add_option("SCALES", blocks.scales, "One for each block, row by row or in tiles")->required();
   q.add_option("--to", blocks.to, "One of " + names_of_families())->required();
-  q.add_option("--tensor-scale", blocks.tensor_scale, "The number, or its reciprocal");
-  q.add_option("--columns", blocks.columns, "Of the matrix, if it is none of `inputs`");
+  q.add_option("--tensor-scale", blocks.tensor_scale,
+               "The number, or its reciprocal, to the digits that you have");
+  q.add_option("--columns", blocks.columns, "Of the matrix, if it is none of `inputs`")
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 32));
 
   CLI::App& v = *app.add_subcommand("vectors", "Write small files of inputs and right results");
   v.add_option("DIR", vectors.folder, "A new or empty folder")->required();

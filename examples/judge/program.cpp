@@ -22,6 +22,8 @@ namespace {
 void print(std::FILE* out, std::string const& text) { std::fputs(text.c_str(), out); }
 
 number_type const& target_named(std::string const& name) {
+  for (recipe_family const& f : recipe_families())
+    if (f.name == name) throw problem(name + " has scales of blocks: see lowp-judge quantize");
   number_type const& to = type_named(name);
   if (to.special == nullptr) throw problem(name + " is a type of inputs alone");
   return to;

@@ -51,8 +51,10 @@ column from_npy(std::string const& path, std::shared_ptr<mapped const> file,
   if (is_integer ? a.bytes < due.bytes()
                  : a.bytes != due.bytes() || (a.kind == 'f' && !is_float && a.bytes != 1))
     refuse(path, "its elements are '" + a.descr + "'; " + std::string(due.name) +
-                     " is due: " + std::to_string(due.bytes()) +
-                     " bytes each, as x.view(numpy.uint" + std::to_string(8 * due.bytes()) + ")");
+                     " is due: " + std::to_string(due.bytes()) + " bytes each" +
+                     (a.bytes == due.bytes()
+                          ? ", as x.view(numpy.uint" + std::to_string(8 * due.bytes()) + ")"
+                          : ""));
   auto const data = file->bytes().subspan(a.offset);
   return narrowed(path, std::move(file), data, a.bytes, a.kind == 'i', due);
 }
@@ -80,19 +82,19 @@ column from_safetensors(std::string const& path, std::string const& name, number
       {"F6_E2M3", "float6_e2m3fn"},
       {"F6_E3M2", "float6_e3m2fn"},
       {"F4", "float4_e2m1fn"}};
-  bool is_due = is_integer;
+  unsigned const bits = st::bits_of(t.type);
+  bool is_due = is_integer || (due.name == "uint8" && bits <= 8);
   for (auto const& [theirs, ours] : names) is_due = is_due || (dtype == theirs && due.name == ours);
   if (!is_due) refuse(path, "its tensor is " + dtype + "; " + std::string(due.name) + " is due");
   std::vector<std::byte> bytes(static_cast<std::size_t>(t.end - t.begin));
   file.read_bytes(t, 0, bytes);
-  unsigned const bits = st::bits_of(t.type);
   if (bits % 8 == 0) return narrowed(path, nullptr, bytes, bits / 8, false, due).owned();
   std::vector<std::byte> codes(bytes.size() * 8 / bits);  // packed, the lowest bits first
   for (std::size_t i = 0; i < codes.size(); ++i) {
     unsigned word = 0;
     for (std::size_t k = 0; k < 2 && i * bits / 8 + k < bytes.size(); ++k)
       word |= static_cast<unsigned>(bytes[i * bits / 8 + k]) << (8 * k);
-    codes[i] = static_cast<std::byte>(word >> (i * bits % 8) & due.code_mask());
+    codes[i] = static_cast<std::byte>(word >> (i * bits % 8) & ((1u << bits) - 1));
   }
   return {path, std::move(codes), 1};
 }

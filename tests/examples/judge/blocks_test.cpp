@@ -77,8 +77,12 @@ TEST_F(judge_blocks, have_the_name_of_their_package) {
   expect(s, 1, "those of\n  compressed_tensors_0_20_nvfp4 (compressed-tensors 0.20)\n  codes:");
   expect(s, 1, "tensor scale: not the recipe's");
   char number[40];
-  std::snprintf(number, sizeof number, "%.9g", double{tensor});
-  expect(quantized(codes, scales, {"--tensor-scale", number}), 0, "reciprocal of the recipe's");
+  for (int const digits : {9, 4}) {
+    std::snprintf(number, sizeof number, "%.*g", digits, double{tensor});
+    expect(quantized(codes, scales, {"--tensor-scale", number}), 0, "reciprocal of the recipe's");
+  }
+  std::snprintf(number, sizeof number, "%.4g", double{tensor} * 1.001);
+  expect(quantized(codes, scales, {"--tensor-scale", number}), 1, "not the recipe's");
 
   codes_type low, high, split, tiles(scales.size()), columns(scales.size());
   for (std::size_t i = 0; i < codes.size(); i += 2) {
@@ -94,6 +98,26 @@ TEST_F(judge_blocks, have_the_name_of_their_package) {
   expect(quantized(low, scales), 0, "the first in its low bits; scales: row by row");
   expect(quantized(high, tiles), 0, "the first in its high bits; scales: tiles of 128 rows");
   expect(quantized(split, columns), 0, "elements j and j + 16 of 32; scales: column by column");
+}
+
+TEST_F(judge_blocks, of_zeros_have_each_name_once) {
+  set_contents(in, npy_of("<f4", "(16, 16)", std::string(1024, '\0')));
+  said const s = quantized(codes_type(256), codes_type(16), {"--columns", "16"});
+  expect(s, 0, "those of\n  te_2_20_nvfp4_1x16 (Transformer Engine 2.20)\n  te_2_20_nvfp4_16x16 (");
+  EXPECT_EQ(s.out.find("_1x16 ("), s.out.rfind("_1x16 ("));
+}
+
+TEST_F(judge_blocks, may_be_a_tensor_of_safetensors) {
+  quantize();
+  std::string const header = R"({"x":{"dtype":"F4","shape":[65536],"data_offsets":[0,32768]}} )";
+  codes_type packed;
+  for (std::size_t i = 0; i < codes.size(); i += 2) packed.push_back(codes[i] | codes[i + 1] << 4);
+  set_contents(folder.file("codes.safetensors"),
+               bytes_of({header.size()}, 8) + header + bytes_of(packed, 1));
+  set_contents(folder.file("scales.bin"), bytes_of(scales, 1));
+  expect(judged({"quantize", in, folder.file("codes.safetensors"), folder.file("scales.bin"),
+                 "--to", "nvfp4"}),
+         0, "codes: a byte each");
 }
 
 TEST_F(judge_blocks, that_no_recipe_makes_are_counted) {
@@ -114,6 +138,12 @@ TEST_F(judge_blocks, of_a_wrong_size_or_number_are_refused) {
   expect(quantized(codes, {1}), 2, "has 1 scales, and 4096 are due, or 4096 in tiles");
   expect(quantized(codes, scales, {"--tensor-scale", "nan"}), 2, "'nan' is no finite number");
   expect(quantized(codes, scales, {"--columns", "24"}), 2, "no whole blocks of 16");
+  expect(quantized(codes, scales, {"--columns", "-16"}), 2, "-16");
+  expect(quantized(codes, scales, {"--columns", "0"}), 2, "0 not in range 1 to");
+  codes_type wide = codes;
+  wide[9] = 16;
+  expect(quantized(wide, scales), 2, "element 9 is 16, and a code of float4_e2m1fn is at most 15");
+  expect(judged({"name", in, in, "--to", "nvfp4"}), 2, "see lowp-judge quantize");
   expect(judged({"quantize", in, in, in, "--to", "nvfp5"}), 2, "there is no 'nvfp5'");
   set_contents(in, npy_of("<f4", "(2,)", bytes_of({0, 0x7fc00000}, 4)));
   expect(quantized(codes, scales, {"--columns", "16"}), 2, "no rows of 16");
