@@ -412,7 +412,7 @@ struct every_function {
     RETURNS(
         lowp::update_of_batch({.lr = third}, {.factor = 0.1, .noise = third, .lr_exponent = 0.5}));
     RETURNS(lowp::stalled_decay(half, beta));
-    WRITES(y, lowp::least_updates<lowp::kept_as::bf16>(x, lowp::toward::plus_infinity, y));
+    WRITES(y, lowp::detail::least_updates<lowp::kept_as::bf16>(x, lowp::toward::plus_infinity, y));
   }
   // `scalars` and `conversions` have all codes.
   void values() {

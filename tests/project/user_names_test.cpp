@@ -26,7 +26,7 @@
   X(log_softmax_backward) X(scale_mask_softmax_backward) X(rms_norm_backward) X(layer_norm_backward) X(add_rows) \
   X(gather_rows) X(scatter_add_rows) \
   X(scale_by_power_of_two) X(softmax_pb_relax) X(tree_add) X(convert) X(stall_advice) \
-  X(update_of) X(least_updates) X(clip_factor) X(projection_exponent) X(power_of_two_scale) X(stream_of) \
+  X(update_of) X(clip_factor) X(projection_exponent) X(power_of_two_scale) X(stream_of) \
   X(philox4x32) X(isa) X(blocks_of) X(view)
 // clang-format on
 

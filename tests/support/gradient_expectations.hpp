@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lowp/measure/gradient_report.hpp>
+#include <lowp/measure/reports.hpp>
 
 #include <algorithm>
 #include <array>

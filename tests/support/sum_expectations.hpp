@@ -3,7 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
-#include <lowp/measure/sum_report.hpp>
+#include <lowp/measure/reports.hpp>
 
 #include <array>
 #include <cmath>

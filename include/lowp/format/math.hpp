@@ -47,6 +47,17 @@ LOWP_FN constexpr float step_above(std::uint32_t magnitude) {
   return power_of_two(exponent - F.significand_bits);
 }
 
+/// Returns the distance to the neighbour away from zero, or to the one toward it.
+LOWP_FN constexpr float gap(narrow auto x, bool outward) {
+  constexpr format F = x.descriptor;
+  constexpr float none = __builtin_nanf("");
+  if (!isfinite(x)) return none;
+  std::uint32_t const m = magnitude(x);
+  if (!outward) return m == 0 ? (F.has_sign ? step_above<F>(0) : none) : step_above<F>(m - 1);
+  if (m == F.max_code()) return F.has_infinity() ? __builtin_inff() : none;
+  return step_above<F>(m);
+}
+
 }  // namespace detail
 
 LOWP_FN constexpr bool isnan(narrow auto x) {
@@ -164,19 +175,6 @@ LOWP_FN constexpr float ulp(narrow auto x) {
   if (!isfinite(x)) return __builtin_nanf("");
   return detail::step_above<x.descriptor>(detail::magnitude(x));
 }
-
-namespace detail {
-/// Returns the distance to the neighbour away from zero, or to the one toward it.
-LOWP_FN constexpr float gap(narrow auto x, bool outward) {
-  constexpr format F = x.descriptor;
-  constexpr float none = __builtin_nanf("");
-  if (!isfinite(x)) return none;
-  std::uint32_t const m = magnitude(x);
-  if (!outward) return m == 0 ? (F.has_sign ? step_above<F>(0) : none) : step_above<F>(m - 1);
-  if (m == F.max_code()) return F.has_infinity() ? __builtin_inff() : none;
-  return step_above<F>(m);
-}
-}  // namespace detail
 
 /// Returns the distance to the neighbour toward +inf: infinite if the neighbour is infinity, NaN if
 /// there is no neighbour.

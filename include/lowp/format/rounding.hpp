@@ -15,6 +15,19 @@ template <int B, class U>
 inline constexpr auto all = (typename lane<U>::scalar{1} << B) - 1;
 template <int B, class U>
 inline constexpr auto half = typename lane<U>::scalar{1} << (B - 1);
+
+/// The random bits of a range: their source, and the index of the range's first element.
+struct random_origin {
+  bool is_on = false;  ///< false if no bit is random
+  random_source source{};
+  std::uint64_t offset = 0;
+
+  LOWP_FN constexpr void set_stream(std::uint64_t stream, std::uint64_t step) {
+    source.stream = stream_of(static_cast<std::uint32_t>(stream >> 32), step);
+  }
+  /// Counts tensor `number` of a list from the stream's own tensor.
+  LOWP_FN constexpr void add_tensor(std::uint32_t number) { source.stream += stream_of(number, 0); }
+};
 }  // namespace detail
 
 // A mode is an empty class with `is_stochastic` and two functions:
@@ -84,21 +97,6 @@ struct to_odd {
   }
   LOWP_FN constexpr bool inward(bool) const { return true; }
 };
-
-namespace detail {
-/// The random bits of a range: their source, and the index of the range's first element.
-struct random_origin {
-  bool is_on = false;  ///< false if no bit is random
-  random_source source{};
-  std::uint64_t offset = 0;
-
-  LOWP_FN constexpr void set_stream(std::uint64_t stream, std::uint64_t step) {
-    source.stream = stream_of(static_cast<std::uint32_t>(stream >> 32), step);
-  }
-  /// Counts tensor `number` of a list from the stream's own tensor.
-  LOWP_FN constexpr void add_tensor(std::uint32_t number) { source.stream += stream_of(number, 0); }
-};
-}  // namespace detail
 
 /// Rounds away from zero with the probability that the position gives. Element i of a span takes
 /// its bits from (seed, stream, offset + i) alone. The draws are Philox's or, if `IsKeyed`,
@@ -242,14 +240,6 @@ class rounding_mode {
   detail::random_origin random_;
 };
 
-namespace detail {
-/// Says that overflow of a negative value may give another magnitude than that of a positive one.
-template <class R>
-inline constexpr bool overflows_by_sign = R{}.inward(false) != R{}.inward(true);
-template <>
-inline constexpr bool overflows_by_sign<rounding_mode> = true;
-}  // namespace detail
-
 /// A mode for the parameter and one for each moment, for `update`.
 struct per_slot {
   rounding_mode param{}, first{}, second{};
@@ -276,6 +266,12 @@ template <class R>
 concept update_rounding = rounding<R> && !detail::takes_bits<R>;
 
 namespace detail {
+/// Says that overflow of a negative value may give another magnitude than that of a positive one.
+template <class R>
+inline constexpr bool overflows_by_sign = R{}.inward(false) != R{}.inward(true);
+template <>
+inline constexpr bool overflows_by_sign<rounding_mode> = true;
+
 /// Returns the mode for tensor `number` of a list. Modes without random bits serve all tensors.
 template <class R>
 LOWP_FN constexpr R of_tensor(R const& mode, std::uint32_t number) {

@@ -9,9 +9,7 @@
 
 #include <lowp/lanes/scalar_lanes.hpp>
 
-namespace lowp {
-
-namespace lanes {
+namespace lowp::lanes {
 
 /// The word, the mask and the double-precision lanes of a lane type.
 template <class T>
@@ -168,6 +166,4 @@ LOWP_FN F smaller_or_nan(F const& x, F const& number) {
     return select(mask_and(mask_not(is_nan(x)), greater(order(x), order(number))), number, x);
 }
 
-}  // namespace lanes
-
-}  // namespace lowp
+}  // namespace lowp::lanes

@@ -3,8 +3,7 @@
 // is added again, pack by pack. A batch for which float is too narrow is added again in double.
 #pragma once
 
-#include <lowp/measure/gradient_report.hpp>
-#include <lowp/measure/sum_report.hpp>
+#include <lowp/measure/reports.hpp>
 
 #if !defined(__CUDA_ARCH__)
 #include <lowp/simd/pack.hpp>

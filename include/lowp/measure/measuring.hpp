@@ -5,9 +5,7 @@
 #include <lowp/measure/batch_sums.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 struct measuring {
   LOWP_FN auto operator()(auto const& x) const { return x; }
@@ -29,6 +27,4 @@ LOWP_HOST_FN gradient_report measured(auto&& range) {
 }
 LOWP_HOST_FN amax largest_of(auto&& range) { return measured(range).largest; }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

@@ -10,7 +10,7 @@ namespace lowp::detail {
 /// Returns the sum of the elements, or adds it to `report`. The error is at most 2^-48 of the sum
 /// of all magnitudes, however many. Nothing overflows. See sum_report for infinities and NaN.
 ///
-/// @param x       n elements, or any struct of the folder storage
+/// @param x       n elements, or any struct of the folder storage, as in the functions below
 /// @param report  the call adds to it, which merges the shards of a sum. Its bits do not depend on
 ///                the shards if all but the last are multiples of 2^14 elements
 template <class Executor>
@@ -31,8 +31,6 @@ struct sum_operation : operation<Executor> {
 };
 
 /// Returns the sum of the elements over their number; NaN if there are none, as numpy and PyTorch.
-///
-/// @param x  n elements, or any struct of the folder storage
 template <class Executor>
 struct mean_operation : operation<Executor> {
   using calls = call<needs_readable<names::x>>;
@@ -46,10 +44,6 @@ struct mean_operation : operation<Executor> {
 };
 
 /// Returns the sum of the exact products a[i] * b[i], or adds it to `report`, otherwise as `sum`.
-///
-/// @param a, b    n elements each, or any structs of the folder storage; may be the same
-/// @param report  as for `sum`
-/// @throws std::invalid_argument  sizes differ
 template <class Executor>
 struct dot_operation : operation<Executor> {
   using calls =
@@ -70,8 +64,6 @@ struct dot_operation : operation<Executor> {
 
 /// Returns the Euclidean norm, measure(x).norm(), within a relative 2^-48. It is NaN if an element
 /// is NaN, and infinite if one is infinite.
-///
-/// @param x  n elements, or any struct of the folder storage
 template <class Executor>
 struct norm_operation : operation<Executor> {
   using calls = call<needs_readable<names::x>>;

@@ -36,10 +36,6 @@ struct gated_backward {
 ///
 /// The result is finite for every finite x, and its magnitude is at most |x|. Infinity gives
 /// infinity, and -infinity gives -0, its limit.
-///
-/// @param in   n elements
-/// @param out  n elements; may be the storage of `in` if elements have equal size
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
 template <class Activation, class Executor>
 struct activation_operation : operation<Executor> {
   using calls =
@@ -56,8 +52,6 @@ struct activation_operation : operation<Executor> {
 /// Computes out[i] = round(f(gate[i]) * up[i]), with one product in float: GEGLU and SwiGLU of
 /// N. Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202. In T5 v1.1 and FLAN-T5, f is
 /// gelu_tanh, gate = wi_0 x and up = wi_1 x. In Llama f is silu.
-///
-/// @param gate, up, out  n elements each, otherwise as for an activation without a gate
 template <class Activation, class Executor>
 struct gated_operation : operation<Executor> {
   using calls = call<needs_input<names::gate>, needs_input<names::up>, needs_output<names::out>,
@@ -74,10 +68,7 @@ struct gated_operation : operation<Executor> {
 /// Computes dx[i] = round(dy[i] * f'(x[i])), the derivative. f' is 1 at inf and 0 at -inf.
 ///
 /// Before its rounding to the format of `dx`, the result is within |dy| E + 2^-24 |dx| + 2^-150. E
-/// is the error of f' that its class states.
-///
-/// @param x, dy, dx  n elements each, otherwise as for the activation; dy is the derivative with
-///                   respect to its result
+/// is the error of f' that its class states. dy is the derivative with respect to f(x).
 template <class Activation, class Executor>
 struct activation_backward_operation : operation<Executor> {
   using calls = call<needs_input<names::x>, needs_input<names::dy>, needs_output<names::dx>,
@@ -103,8 +94,6 @@ struct activation_backward_operation : operation<Executor> {
 ///
 /// Stochastic rounding draws differently for the two results. Without a policy, each result has the
 /// default of its own format.
-///
-/// @param gate, up, dy, dgate, dup  n elements each, otherwise as for the activation
 template <class Activation, class Executor>
 struct gated_backward_operation : operation<Executor> {
   using calls =

@@ -57,14 +57,9 @@ using neither_a_writable_range_of_floats_nor_a_rounding_mode =
 ///
 ///     rms_norm_backward(x, weight, dy, reciprocal_rms, added_to{dx}, dweight, columns);
 ///
-/// @param x               rows of `columns` elements, row after row, or strided_rows; changed
-/// @param u               as many rows
-/// @param weight          `columns` elements
-/// @param out             as many rows as x; may be the storage of u as in softmax
-/// @param columns, eps    as for rms_norm
-/// @param reciprocal_rms  floats, one for each row; may be left out
-/// @param rounding        that of x, a value of the host; `out` is rounded to nearest even
-/// @throws std::invalid_argument  sizes do not fit, eps is wrong, or ranges overlap in another way
+/// @param x         rows, which change
+/// @param u         as many rows; `out` may be their storage, not that of x
+/// @param rounding  that of x, a value of the host; `out` is rounded to nearest even
 template <class Executor>
 struct add_rms_norm_operation : operation<Executor> {
   using calls =
@@ -99,9 +94,6 @@ struct add_rms_norm_operation : operation<Executor> {
 };
 
 /// Adds, then normalizes: x = round(x + u), out = layer_norm of x, otherwise as add_rms_norm.
-///
-/// @param weight, bias                `columns` elements each
-/// @param mean, reciprocal_deviation  floats, one for each row; both may be left out
 template <class Executor>
 struct add_layer_norm_operation : operation<Executor> {
   using calls =

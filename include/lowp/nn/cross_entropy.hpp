@@ -160,14 +160,9 @@ struct cross_entropy_rows {
 ///
 /// On a GPU, the host cannot read the labels. There a label that is no column makes its row NaN.
 ///
-/// @param logits   rows * columns elements, row after row, or strided_rows
-/// @param labels   a column for each row, or ignore_index
-/// @param columns  elements of a row, at least 1
-/// @param losses   floats, one for each row
-/// @param dlogits  as many rows as logits, and may be their storage as in softmax
-/// @param report   optional; the call adds to it, so that it may serve the parts of a batch
-/// @throws std::invalid_argument  sizes do not fit, an option or a label is wrong, or the ranges
-///                                overlap in another way
+/// @param labels  a column for each row, or ignore_index; the host refuses others
+/// @param losses  floats, one for each row
+/// @param report  optional; the call adds to it, so that it may serve the parts of a batch
 template <class Executor>
 struct cross_entropy_operation : operation<Executor> {
   using options_type = cross_entropy_options;

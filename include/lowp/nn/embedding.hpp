@@ -33,10 +33,8 @@ LOWP_EXACT_END
 /// neither on threads nor on the shape of a launch. For a bias in 16 bits, fused_add adds these
 /// floats to its derivative in any rounding.
 ///
-/// @param dy     rows of `columns` elements, row after row, or strided_rows
 /// @param dbias  `columns` floats, which are overwritten; added_to{dbias} adds the sum to them in
 ///               double, rounded once
-/// @throws std::invalid_argument  sizes do not fit, or ranges overlap
 template <class Executor>
 struct add_rows_operation : operation<Executor> {
   using calls =
@@ -127,11 +125,9 @@ LOWP_HOST_FN auto table_rows(char const* name, auto& range, std::size_t columns)
 ///
 /// On a GPU, the host cannot read the ids. There an id that is no row makes its row NaN.
 ///
-/// @param table         rows of `columns` elements, row after row, or strided_rows
 /// @param ids           a row of the table for each row of `out`, or ignore_index
-/// @param out           rows of the table's type, or strided_rows
+/// @param out           rows of the table's type, in other memory
 /// @param ignore_index  optional, -100 as in cross_entropy
-/// @throws std::invalid_argument  sizes do not fit, an id is wrong, or ranges overlap
 template <class Executor>
 struct gather_rows_operation : operation<Executor> {
   using calls = call<needs_row_input<names::table>,
@@ -175,13 +171,11 @@ using not_a_range_of_uint64 = fit<std::convertible_to<T, std::span<std::uint64_t
 /// The processor's memory for the order of the rows is allocated before anything is written, 16
 /// bytes a row. A GPU's is an argument. There an id that is no row adds nothing.
 ///
-/// @param dout          rows of `columns` elements, row after row, or strided_rows; below 2^32 rows
+/// @param dout, dtable  below 2^32 rows each, in other memory
 /// @param ids           a row of the table for each row of `dout`, or ignore_index, which adds
 ///                      nothing: PyTorch's padding_idx, too
-/// @param dtable        rows of any type, or strided_rows; below 2^32 rows
 /// @param scratch       of a GPU: two std::uint64_t for each row of `dout`
 /// @param ignore_index  optional, -100 as in cross_entropy
-/// @throws std::invalid_argument  sizes do not fit, an id is wrong, or ranges overlap
 template <class Executor>
 struct scatter_add_rows_operation : operation<Executor> {
   using may_ignore = may_have<1, names::ignore_index, not_a_number>;

@@ -148,10 +148,8 @@ using neither_an_array_of_bool_uint8_or_numbers_to_add_nor_attention_mask_nor_ca
 /// two. Otherwise its rounding to float adds at most (|scale * x| + |scale * max|) * 2^-24 to the
 /// relative error. Beyond the range of float it is infinite: see softmax.
 ///
-/// @param in, out, columns  as for softmax
-/// @param mask              see attention_mask and causal_mask
-/// @param scale             finite and not 0
-/// @throws std::invalid_argument  as softmax, or the mask or the scale is wrong
+/// @param mask   see attention_mask and causal_mask
+/// @param scale  finite and not 0
 template <class Executor>
 struct scale_mask_softmax_operation : operation<Executor> {
   using calls = call<

@@ -170,13 +170,9 @@ struct layer_norm_rows : norm_rows {
 /// `reciprocal_rms` gets the 1 / sqrt(mean of x^2 + eps) of the row, for elements without scale. It
 /// is within 2^-24 (n / 512 + 9) of itself and 2^-150. Beyond the largest float it is infinite.
 ///
-/// @param in              rows of `columns` elements, row after row, or strided_rows
 /// @param weight          `columns` elements
-/// @param out             as many rows; may be the storage of `in` as in softmax
-/// @param columns         elements of a row, at least 1
 /// @param eps             finite and not negative
 /// @param reciprocal_rms  floats, one for each row; may be left out
-/// @throws std::invalid_argument  sizes do not fit, eps is wrong, or ranges overlap in another way
 template <class Executor>
 struct rms_norm_operation : operation<Executor> {
   using calls =
@@ -218,10 +214,9 @@ struct rms_norm_operation : operation<Executor> {
 /// of m. 1 / root is within c (1 + 2 q) of itself, and 2^-150 if it is subnormal. Beyond the
 /// largest float it is infinite.
 ///
-/// @param in, out, columns, eps       as for rms_norm
 /// @param weight, bias                `columns` elements each
+/// @param eps                         finite and not negative
 /// @param mean, reciprocal_deviation  floats, one for each row; both may be left out
-/// @throws std::invalid_argument  as for rms_norm
 template <class Executor>
 struct layer_norm_operation : operation<Executor> {
   using calls =

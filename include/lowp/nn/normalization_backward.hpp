@@ -127,17 +127,15 @@ struct norm_backward_rows {
 /// neither on threads nor on the shape of a launch. The processor's memory for sums is allocated
 /// before anything is written: at most a double for each column of 16 rows.
 ///
-/// @param x, weight, columns  those of the forward pass
-/// @param dy                  as many rows as x: the derivative with respect to its result
-/// @param reciprocal_rms      floats, one for each row, as rms_norm returns them
-/// @param dx                  as many rows; may be the storage of x or dy as in softmax. Behind a
-///                            residual sum, added_to{dx} adds to the gradient that reaches x beside
-///                            the norm: in float, then rounded once
-/// @param dweight             `columns` floats, which are overwritten; added_to{dweight} adds the
-///                            sum to them in double, rounded once
-/// @param scratch             of a GPU, optional: rms_norm_backward_scratch(rows, columns) doubles.
-///                            With it, x and dy are read once, unless a block cannot keep a row
-/// @throws std::invalid_argument  sizes do not fit, or ranges overlap in another way
+/// @param x, weight       those of the forward pass
+/// @param dy              the derivative with respect to its result
+/// @param reciprocal_rms  floats, one for each row, as rms_norm returns them
+/// @param dx              behind a residual sum, added_to{dx} adds to the gradient that reaches x
+///                        beside the norm: in float, then rounded once
+/// @param dweight         `columns` floats, which are overwritten; added_to{dweight} adds the sum
+///                        to them in double, rounded once
+/// @param scratch         of a GPU, optional: rms_norm_backward_scratch(rows, columns) doubles.
+///                        With it, x and dy are read once, unless a block cannot keep a row
 template <class Executor>
 struct rms_norm_backward_operation : operation<Executor> {
   using calls = call_with_scratch<Executor, needs_row_input<names::x>, needs_input<names::weight>,

@@ -103,12 +103,8 @@ struct make_power_of_two {
 /// Multiplies: out[i] = in[i] * 2^exponent, rounded once to nearest even. The product is exact,
 /// unless `out` has fewer bits or no normal number as small, or it is below 2^-126.
 ///
-/// @param in        n elements
-/// @param out       n elements; may be the storage of `in` if elements have equal size
 /// @param exponent  from -126 to 126
 /// @param report    optional; the call adds the numbers of overflowed and of inexact elements
-/// @throws std::invalid_argument  the exponent is out of range, sizes differ, or the ranges overlap
-///                                in another way
 template <class Executor>
 struct scale_by_power_of_two_operation : operation<Executor> {
   using calls = call<needs_input<names::in>, needs_output<names::out>,

@@ -5,7 +5,11 @@
 //              in_every_row("weight", weight, columns), write_rows("out", out, columns),
 //              for_each_row("reciprocal_rms", reciprocal_rms));
 //
-// checks everything, `operation.check` too, before anything is written, and calls the executor.
+// checks everything, `operation.check` too, before anything is written, and calls the executor. In
+// all such calls, rows have `columns` elements, at least 1. They lie row after row, or are
+// strided_rows. Arguments have equally many rows. A result in rows may be the storage of rows that
+// are read, if elements and strides have equal size. They throw std::invalid_argument if sizes do
+// not fit, a number is out of range or ranges overlap in another way.
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
@@ -15,6 +19,31 @@
 #include <vector>
 
 namespace lowp {
+
+/// Rows of a range that an operation reads: the range, or its strided_rows.
+template <class R>
+concept row_input = input<R> || detail::is_strided<std::remove_cvref_t<R>>;
+
+template <class R>
+concept row_output = output<R> || (detail::is_strided<std::remove_cvref_t<R>> &&
+                                   requires(R& r) { r.elements[0] = r.elements[0]; });
+
+/// A row_output, or `added_to` of one.
+template <class R>
+concept row_total =
+    row_output<R> ||
+    (std::same_as<std::remove_cvref_t<R>, added_to<decltype(std::remove_cvref_t<R>::range)>> &&
+     row_output<decltype(std::remove_cvref_t<R>::range)&>);
+
+/// Floats that an operation writes or reads, one for each row.
+template <class R>
+concept row_statistic = output<R> && std::same_as<element_of<R>, float>;
+/// Floats that get a sum over all rows for each column, or `added_to` of them.
+template <class R>
+concept row_sums =
+    row_statistic<R> || std::same_as<std::remove_cvref_t<R>, added_to<std::span<float>>>;
+template <class R>
+concept row_numbers = input<R> && std::same_as<element_of<R>, float>;
 
 namespace detail {
 
@@ -134,35 +163,6 @@ LOWP_HOST_FN void run_rows(Executor const& executor, char const* function,
     run_checked_rows(executor, operation, in, role...);
   }
 }
-
-}  // namespace detail
-
-/// Rows of a range that an operation reads: the range, or its strided_rows.
-template <class R>
-concept row_input = input<R> || detail::is_strided<std::remove_cvref_t<R>>;
-
-template <class R>
-concept row_output = output<R> || (detail::is_strided<std::remove_cvref_t<R>> &&
-                                   requires(R& r) { r.elements[0] = r.elements[0]; });
-
-/// A row_output, or `added_to` of one.
-template <class R>
-concept row_total =
-    row_output<R> ||
-    (std::same_as<std::remove_cvref_t<R>, added_to<decltype(std::remove_cvref_t<R>::range)>> &&
-     row_output<decltype(std::remove_cvref_t<R>::range)&>);
-
-/// Floats that an operation writes or reads, one for each row.
-template <class R>
-concept row_statistic = output<R> && std::same_as<element_of<R>, float>;
-/// Floats that get a sum over all rows for each column, or `added_to` of them.
-template <class R>
-concept row_sums =
-    row_statistic<R> || std::same_as<std::remove_cvref_t<R>, added_to<std::span<float>>>;
-template <class R>
-concept row_numbers = input<R> && std::same_as<element_of<R>, float>;
-
-namespace detail {
 
 template <class T>
 using not_a_range_of_float_or_a_narrow_type_nor_strided_rows_such_as_std_span_x_data_x_size =

@@ -95,12 +95,7 @@ struct softmax_call : operation<Executor> {
 /// and, if it is subnormal, 2^-148 more.
 ///
 /// A score of -inf has probability 0, and a row of them gives zeros. NaN or +inf makes its row NaN.
-///
-/// @param in       rows * columns elements, row after row, or strided_rows
-/// @param out      as many rows; may be the storage of `in` if elements and strides have equal size
-/// @param columns  elements of a row, at least 1
-/// @throws std::invalid_argument  sizes differ or are not a multiple of columns, or the ranges
-///                                overlap in another way
+/// Arguments and errors: nn/rows.hpp.
 template <class Executor>
 using softmax_operation = softmax_call<Executor, false>;
 
@@ -142,10 +137,8 @@ struct pb_relax_rows : softmax_rows<plain_score> {
 /// Each step is rounded to the format of `in`; the sum is in float. alpha = 1 gives the softmax of
 /// a machine that has only this format.
 ///
-/// @param in            scores, divided by alpha before they could overflow
-/// @param out, columns  as for softmax
-/// @param alpha         finite and positive
-/// @throws std::invalid_argument  as softmax, or alpha is wrong
+/// @param in     scores, divided by alpha before they could overflow
+/// @param alpha  finite and positive
 template <class Executor>
 struct softmax_pb_relax_operation : operation<Executor> {
   using calls = call<needs_row_input<names::in>, needs_row_output<names::out>,

@@ -97,9 +97,8 @@ struct softmax_backward_call : operation<Executor> {
 /// of the exact one, for n columns. A is the sum of |dy * y|. If y holds probabilities, no
 /// intermediate value leaves the range of float, whatever dy is. NaN and infinity reach their row.
 ///
-/// @param y   rows of results of softmax; rows, columns and errors are as there
-/// @param dy  as many rows: the derivative with respect to y
-/// @param dx  as many rows; may be the storage of y or dy
+/// @param y   results of softmax
+/// @param dy  the derivative with respect to y
 template <class Executor>
 using softmax_backward_operation = softmax_backward_call<Executor, false>;
 

@@ -24,6 +24,11 @@ template <class R>
 inline constexpr bool is_input = input<R>;
 template <class R>
 inline constexpr bool is_output = output<R>;
+
+template <class R>
+struct element_of_range : std::type_identity<std::ranges::range_value_t<R>> {};
+template <packed_range R>
+struct element_of_range<R> : std::type_identity<typename R::value_type> {};
 }  // namespace detail
 
 /// An `input`, or a packed range.
@@ -34,13 +39,6 @@ template <class R>
 concept any_output =
     detail::is_output<R> ||
     (detail::packed_range<R> && !std::is_const_v<typename std::remove_reference_t<R>::byte_type>);
-
-namespace detail {
-template <class R>
-struct element_of_range : std::type_identity<std::ranges::range_value_t<R>> {};
-template <packed_range R>
-struct element_of_range<R> : std::type_identity<typename R::value_type> {};
-}  // namespace detail
 
 template <class R>
 using element_of = typename detail::element_of_range<std::remove_reference_t<R>>::type;

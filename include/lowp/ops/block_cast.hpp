@@ -59,11 +59,8 @@ struct named_blocks : block_scaled<T, Block> {
 /// @param in, out   n elements, and blocks_of<Block>(codes, scales): n codes and a scale for each
 ///                  block. The last block may be short. Codes may be the storage of the elements if
 ///                  these have equal size
-/// @param rounding  a stochastic mode is keyed by the element's index
 /// @param policy    overflow of the codes, if a floored scale is too small
 /// @param options   block_cast_options after the rounding, in place of a rule and a policy
-/// @throws std::invalid_argument  sizes differ, ranges overlap in another way, or a row is no whole
-///                                number of blocks
 template <class Executor>
 struct block_cast_operation : operation<Executor> {
   using calls =

@@ -90,11 +90,10 @@ struct identity : copy_element {
 ///
 /// A cast to the same format copies bits. A NaN keeps its sign, and its leading payload bits as far
 /// as the format has them. `stochastic` does not change a float that becomes float or double.
+/// Storage of the ranges, and errors: ops/roles.hpp.
 ///
 /// @param in   n elements: float, a narrow type, double, or integers of 8 to 64 bits
-/// @param out  n elements: float, a narrow type, or double, which takes no integers; may be the
-///             storage of `in` if elements have equal size
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
+/// @param out  n elements: float, a narrow type, or double, which takes no integers
 template <class Executor>
 struct cast_operation : operation<Executor> {
   using calls = call_unless<

@@ -4,9 +4,7 @@
 #include <lowp/ops/lists.hpp>
 #include <lowp/ops/number.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// p = fma(alpha, u, p); the update is alpha * u.
 struct scaled_addition {
@@ -26,14 +24,10 @@ struct scaled_addition {
 /// Adds: p[i] = round(fma(alpha, u[i], p[i])). One fused multiply-add in float, one rounding to the
 /// format of p. A NaN result is the canonical one.
 ///
-/// @param p        n elements
 /// @param alpha    finite, also as a float
-/// @param u        n elements; may be the storage of p if elements have equal size
 /// @param outcome  an optional overflow policy, then an optional update_report or update_amax, to
 ///                 which the call adds; its gradient is u
 /// @param list     in place of p and u: fused_add_tensor{p, u} of each tensor
-/// @throws std::invalid_argument  `alpha` is infinite or NaN, sizes differ, or p and u overlap in
-///                                another way
 template <class Executor>
 struct fused_add_operation : operation<Executor> {
   using calls =
@@ -62,10 +56,10 @@ struct fused_add_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::fused_add_operation<simd::this_thread>> fused_add{};
-
 }  // namespace lowp
 
 namespace lowp::simd {

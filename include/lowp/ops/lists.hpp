@@ -18,6 +18,17 @@ struct working_element_of<P> {
                                     decltype(std::declval<P const&>().parts())>;
   using type = typename part::value_type;
 };
+
+template <class S>
+struct listed_as : std::remove_cvref<S> {};
+template <input S>
+struct listed_as<S> : std::type_identity<element_of<S>> {};
+template <class S>
+using listed_as_t = typename listed_as<S>::type;
+
+/// An input that outlives the expression.
+template <class G>
+concept lasting_input = input<G> && std::ranges::borrowed_range<G>;
 }  // namespace detail
 
 /// A type for the tensors of a list: an element type, which stands for spans of it, or a storage.
@@ -82,19 +93,6 @@ struct adamw_tensor {
   static constexpr char const* function = "update";
   LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, m, v, rest...); }
 };
-
-namespace detail {
-template <class S>
-struct listed_as : std::remove_cvref<S> {};
-template <input S>
-struct listed_as<S> : std::type_identity<element_of<S>> {};
-template <class S>
-using listed_as_t = typename listed_as<S>::type;
-
-/// An input that outlives the expression.
-template <class G>
-concept lasting_input = input<G> && std::ranges::borrowed_range<G>;
-}  // namespace detail
 
 template <storage P, detail::lasting_input U, detail::lasting_name N = std::string_view>
 fused_add_tensor(P&&, U&&, N&& = {}) -> fused_add_tensor<detail::listed_as_t<P>, element_of<U>>;

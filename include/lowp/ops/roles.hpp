@@ -4,7 +4,10 @@
 //     run(executor, "fused_add", make, report, read_write("p", p, rounding, policy), read("u", u));
 //
 // checks everything before anything is written, makes the operands and calls the executor. Of a
-// refused call the executor gets the error text, and nothing runs.
+// refused call the executor gets the error text, and nothing runs. In all such calls, ranges have
+// equally many elements. A result may be the storage of a range that is read, if elements have
+// equal size. They throw std::invalid_argument if sizes differ, a number is out of range or ranges
+// overlap in another way. A stochastic mode is keyed by the element's index.
 #pragma once
 
 #include <lowp/ops/arguments.hpp>

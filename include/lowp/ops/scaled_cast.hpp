@@ -5,9 +5,7 @@
 #include <lowp/ops/roles.hpp>
 #include <lowp/report/amax.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 template <class T>
 using neither_an_amax_a_rounding_mode_of_ranges_nor_an_overflow_policy =
@@ -32,12 +30,8 @@ struct scaling {
 /// nearest even, then one rounding to the format of `out`. The product is exact if the scale is a
 /// power of two and the product normal. A NaN result is the canonical one.
 ///
-/// @param in       n elements
-/// @param out      n elements; may be the storage of `in` if elements have equal size
 /// @param scale    finite and not 0, also as a float
 /// @param largest  optional; merges the largest |in[i]| in the same pass, without NaN
-/// @throws std::invalid_argument  `scale` is infinite, NaN or 0, sizes differ, or ranges overlap in
-///                                another way
 template <class Executor>
 struct scaled_cast_operation : operation<Executor> {
   using calls =
@@ -61,8 +55,8 @@ struct scaled_cast_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::scaled_cast_operation<simd::this_thread>> scaled_cast{};
-
 }  // namespace lowp

@@ -42,8 +42,8 @@ struct named_halves : split_master<H, L> {
 /// the master is in[i] rounded by `rounding`, and high[i] is that master rounded.
 ///
 /// @param in         n elements of float or a narrow type
-/// @param high, low  n elements each, the members of a split_master; high has IEEE specials
-/// @throws std::invalid_argument  sizes differ, or two ranges overlap
+/// @param high, low  n elements each, the members of a split_master; high has IEEE specials. None
+///                   is the storage of another
 template <class Executor>
 struct split_operation : operation<Executor> {
   using calls =
@@ -63,9 +63,7 @@ struct split_operation : operation<Executor> {
   }
 };
 
-/// Joins: out[i] = the master with the halves high[i] and low[i].
-///
-/// @throws std::invalid_argument  sizes differ, or `out` overlaps a half
+/// Joins: out[i] = the master with the halves high[i] and low[i], in other memory.
 template <class Executor>
 struct join_operation : operation<Executor> {
   using calls =
@@ -95,7 +93,6 @@ using not_a_kahan_nor_a_master = fit<with_working_copy<T>>;
 ///
 /// @param p  two arrays of n elements each. If the weights of a master are narrow, they have the
 ///           exponents and the precision of the copy
-/// @throws std::invalid_argument  sizes differ, or the arrays overlap
 template <class Executor>
 struct resync_operation : operation<Executor> {
   using calls = call<needs<names::p, not_a_kahan_nor_a_master>>;

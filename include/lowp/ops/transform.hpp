@@ -3,9 +3,7 @@
 
 #include <lowp/ops/roles.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 template <class T>
 using not_an_element_function = fit<std::is_class_v<std::remove_cvref_t<T>>>;
@@ -49,10 +47,6 @@ struct because_the_function_does_not_return_lanes_of_the_type_that_it_takes_one_
 /// lanes/lanes.hpp (fma, add, mul, select, ...): every backend and compiler flag gives the same
 /// bits. A NaN result is the canonical one. An executor copies `function` and may call it on many
 /// threads at once; it throws nothing.
-///
-/// @param out  n elements; may be the storage of an `in` whose elements have equal size
-/// @param in   n elements each
-/// @throws std::invalid_argument  sizes differ, or `out` overlaps an `in` in another way
 template <class Executor>
 struct transform_operation : operation<Executor> {
   using calls = call_unless<
@@ -70,8 +64,8 @@ struct transform_operation : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 inline constexpr detail::callable<detail::transform_operation<simd::this_thread>> transform{};
-
 }  // namespace lowp

@@ -226,12 +226,8 @@ struct the_arguments_fit_no_call;
 /// error is at most 9 * 2^-24 of the block's Euclidean norm, plus 2^-143; 13 * 2^-24 of 32 points.
 /// That holds if no magnitude exceeds 2^125.
 ///
-/// @param in        n elements of float or a narrow type
-/// @param out       n elements likewise; may be the storage of `in` if elements have equal size
-/// @param signs     before and after the matrix
-/// @param rounding  a stochastic mode is keyed by the element's index
-/// @throws std::invalid_argument  sizes differ, n is no multiple of Points, or the ranges overlap
-///                                in another way
+/// @param in, out  n elements of float or a narrow type, n a multiple of Points
+/// @param signs    before and after the matrix
 template <class Executor>
 struct hadamard_operation : operation<Executor> {
   using calls = otherwise<the_arguments_fit_no_call>;

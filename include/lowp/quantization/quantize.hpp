@@ -108,11 +108,9 @@ struct make_tensor_scaling {
 ///                  elements of a row
 /// @param out       n codes, and a scale for each block of a row; its tensor_scale is written
 /// @param recipe    of the namespace recipes
-/// @param rounding  nearest_even is the recipe's own rounding to nearest; a stochastic mode is
-///                  keyed by the element's index
-/// @param options   see quantize_options
-/// @throws std::invalid_argument  sizes differ, ranges overlap, a row is no whole number of blocks,
-///                                or the given largest magnitude is NaN
+/// @param rounding  nearest_even is the recipe's own rounding to nearest
+/// @param options   see quantize_options; a largest magnitude of NaN, and rows that are no whole
+///                  blocks, are refused
 template <class Executor>
 struct quantize_operation : operation<Executor> {
   using calls = otherwise<the_arguments_fit_no_call>;
@@ -195,9 +193,7 @@ struct quantize_operation : operation<Executor> {
 /// product is rounded to float. The first is exact if scales are narrow.
 ///
 /// @param in        n codes, and a scale for each block
-/// @param out       n elements of float or a narrow type
-/// @param rounding  a stochastic mode is keyed by the element's index
-/// @throws std::invalid_argument  sizes differ, or ranges overlap
+/// @param out       n elements of float or a narrow type, in other memory
 template <class Executor>
 struct dequantize_operation : operation<Executor> {
   using calls = otherwise<the_arguments_fit_no_call>;

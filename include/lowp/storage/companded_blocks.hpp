@@ -75,22 +75,11 @@ LOWP_EXACT_END
 
 }  // namespace detail
 
-/// A moment in the 8 bits of FlashOptim (Databricks, flashoptim 0.1.4). With q = codes[i] and
-/// s = scales[i / 32],
-///
-///     m[i] = t / (2 - |t|) * s,  t = q / 127       first moments, signed
-///     v[i] = (q / 255 * s)^2                       second moments
-///
-/// Each is one operation in float. A step takes a, the largest |m| or sqrt(v) of a block but at
-/// least 1e-12, and stores it as a float16. The codes are those of the package, to nearest:
-///
-///     q = floor(127 * (2 n / (1 + |n|)) + 0.5),  n = m / a
-///     q = floor(255 * (sqrt(v) / a) + 0.5)
-///
-/// Its GPU kernels divide approximately; its interpreter gives these bits. Another mode chooses
-/// between the two neighbours, but nearest_away is nearest_even. A scale below 2^-25 becomes zero,
-/// and one of 65520 or more infinite, as there. A block with a NaN or an infinity is NaN as a
-/// whole.
+/// A moment in the 8 bits of FlashOptim (Databricks, flashoptim 0.1.4). include/lowp/README.md has
+/// each operation in float: "States of FlashOptim". The package's interpreter gives these bits. A
+/// mode other than nearest chooses between the two neighbours, but nearest_away is nearest_even. A
+/// scale below 2^-25 becomes zero, and one of 65520 or more infinite, as there. A block with a NaN
+/// or an infinity is NaN as a whole.
 ///
 /// @tparam IsSigned  true for first moments; false for second moments, where a negative value is 0
 template <bool IsSigned>

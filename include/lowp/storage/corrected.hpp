@@ -95,20 +95,12 @@ struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
 }  // namespace detail
 
 /// Master weights as FlashOptim keeps them (Databricks, flashoptim 0.1.4): a narrow value that the
-/// model computes with, and its error in fractions of half an ulp. With M the largest code, 127 or
-/// 32767, it stands for
-///
-///     value[i] + error_bits[i] / M * ulp(value[i]) / 2
-///
-/// where each is one operation in float. A step stores w as
-///
-///     value[i]      = w, rounded to H to nearest even
-///     error_bits[i] = M * (w - value[i]) / (ulp(value[i]) / 2), clamped to M
-///
-/// The error is rounded in the caller's mode; to nearest, ties go away from zero. A bfloat16 with
-/// 16 bits then stands for w or for a neighbour of w. If `value` is not finite, the error adds
-/// nothing. If `value` is written from outside, call `resync`: `error_bits` belong to its old
-/// value.
+/// model computes with, rounded to nearest even, and its error. The largest code of an error, 127
+/// or 32767, is half an ulp. include/lowp/README.md has each operation in float: "States of
+/// FlashOptim". The error is rounded in the caller's mode; to nearest, ties go away from zero. A
+/// bfloat16 with 16 bits then stands for the number stored or for a neighbour of it. If `value` is
+/// not finite, the error adds nothing. If `value` is written from outside, call `resync`:
+/// `error_bits` belong to its old value.
 ///
 /// @tparam H  a narrow type with IEEE specials: bfloat16 or float16 in the package
 /// @tparam E  std::int8_t, master_weight_bits = 24 there, or std::int16_t, 32

@@ -15,6 +15,14 @@ namespace lowp {
 template <class T>
 concept scalable = narrow<T> && T::descriptor.has_zero() && T::descriptor.max_exponent() >= 2;
 
+/// A rule for the scale of a block, with x = code * scale. The names are those of torchao's
+/// ScaleCalculationMode.
+enum class scale_rule : std::uint8_t {
+  rceil,  ///< the smallest power of two with amax / scale <= T's largest finite: nothing saturates
+  floor,  ///< OCP MX v1.0, 6.3: 2^(floor(log2(amax)) - emax), emax T's largest exponent; values
+          ///< beyond the largest finite value then saturate
+};
+
 namespace detail {
 
 /// The significand of the largest finite value in binary32, without its leading one.
@@ -31,53 +39,6 @@ LOWP_FN constexpr void refuse_nan([[maybe_unused]] amax const& largest,
     refuse(joined_text({what, " is NaN, of which no scale can be made"}));
 #endif
 }
-
-}  // namespace detail
-
-namespace functions {
-
-/// Returns s / 2^margin, at least 2^-126 and at most 2^126: it and its reciprocal are normal
-/// floats. s is the largest power of two such that |x| <= amax gives |x| * s <= T's largest finite
-/// value, in every rounding mode.
-///
-/// Returns 1 if amax is zero or infinite, whatever the margin, as Transformer Engine's
-/// compute_scale_from_amax does (common/recipe/recipe_common.cuh). In device code it returns NaN
-/// for NaN.
-///
-/// @throws std::invalid_argument  amax is NaN
-template <scalable T>
-LOWP_FN constexpr float power_of_two_scale(amax const& largest, int margin = 0) {
-  using namespace lanes;
-  constexpr format f = T::descriptor;
-  constexpr int most = 126, limit = 1000;
-  std::uint32_t const bits = largest.bits & (binary32_sign - 1);
-  detail::refuse_nan(largest, "power_of_two_scale: amax");
-  if (bits > binary32_infinity) return from_bits<float>(binary32_nan);
-  if (bits == 0 || bits >= binary32_infinity) return 1;
-  detail::unpacked const x = detail::unpack_pattern<detail::binary32>(bits);
-  auto const significand = static_cast<std::uint32_t>(x.significand >> 38) & 0x7fffff;
-  int const divisor = margin > limit ? limit : margin < -limit ? -limit : margin;
-  int const fits =
-      f.max_exponent() - x.exponent - (significand > detail::max_significand<f> ? 1 : 0) - divisor;
-  int const exponent = fits > most ? most : fits < -most ? -most : fits;
-  return from_bits<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
-}
-template <scalable T>
-LOWP_FN constexpr float power_of_two_scale(float amax_value, int margin = 0) {
-  return power_of_two_scale<T>(amax{lanes::magnitude(amax_value)}, margin);
-}
-
-}  // namespace functions
-
-/// A rule for the scale of a block, with x = code * scale. The names are those of torchao's
-/// ScaleCalculationMode.
-enum class scale_rule : std::uint8_t {
-  rceil,  ///< the smallest power of two with amax / scale <= T's largest finite: nothing saturates
-  floor,  ///< OCP MX v1.0, 6.3: 2^(floor(log2(amax)) - emax), emax T's largest exponent; values
-          ///< beyond the largest finite value then saturate
-};
-
-namespace detail {
 
 /// Returns the float8_e8m0fnu code of a block's scale. `amax_bits` are the bits of the block's
 /// largest magnitude, a float without sign. The scale is at least 2^-127, also if amax is zero. It
@@ -153,6 +114,41 @@ struct power_of_two_rule {
 };
 
 }  // namespace detail
+
+namespace functions {
+
+/// Returns s / 2^margin, at least 2^-126 and at most 2^126: it and its reciprocal are normal
+/// floats. s is the largest power of two such that |x| <= amax gives |x| * s <= T's largest finite
+/// value, in every rounding mode.
+///
+/// Returns 1 if amax is zero or infinite, whatever the margin, as Transformer Engine's
+/// compute_scale_from_amax does (common/recipe/recipe_common.cuh). In device code it returns NaN
+/// for NaN.
+///
+/// @throws std::invalid_argument  amax is NaN
+template <scalable T>
+LOWP_FN constexpr float power_of_two_scale(amax const& largest, int margin = 0) {
+  using namespace lanes;
+  constexpr format f = T::descriptor;
+  constexpr int most = 126, limit = 1000;
+  std::uint32_t const bits = largest.bits & (binary32_sign - 1);
+  detail::refuse_nan(largest, "power_of_two_scale: amax");
+  if (bits > binary32_infinity) return from_bits<float>(binary32_nan);
+  if (bits == 0 || bits >= binary32_infinity) return 1;
+  detail::unpacked const x = detail::unpack_pattern<detail::binary32>(bits);
+  auto const significand = static_cast<std::uint32_t>(x.significand >> 38) & 0x7fffff;
+  int const divisor = margin > limit ? limit : margin < -limit ? -limit : margin;
+  int const fits =
+      f.max_exponent() - x.exponent - (significand > detail::max_significand<f> ? 1 : 0) - divisor;
+  int const exponent = fits > most ? most : fits < -most ? -most : fits;
+  return from_bits<float>(static_cast<std::uint32_t>(exponent + 127) << 23);
+}
+template <scalable T>
+LOWP_FN constexpr float power_of_two_scale(float amax_value, int margin = 0) {
+  return power_of_two_scale<T>(amax{lanes::magnitude(amax_value)}, margin);
+}
+
+}  // namespace functions
 
 /// A choice among the recorded largest magnitudes, for a delayed scale: Transformer Engine's
 /// amax_compute_algo.

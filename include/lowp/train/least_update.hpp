@@ -143,29 +143,15 @@ struct draws_that_move {
   }
 };
 
-}  // namespace detail
-
-namespace functions {
-
-/// Stores in least[i] the smallest |u| in that direction that, added in a step, changes the kept
-/// value of p[i]. A stochastic way needs a change for some random number. least[i] is infinite if
-/// no u changes it.
-///
-/// @param p      n elements
-/// @param least  n floats
-/// @param scale  for fp8: the tensor's, a power of two
-/// @throws std::invalid_argument  sizes differ; p and least overlap but are not one storage; the
-///                                scale is no power of two from 2^-126 to 2^126
-template <kept_as Way, input P, output Least>
-LOWP_HOST_FN void least_updates(P&& p, toward direction, Least&& least, float scale = 1) {
-  if (detail::error_text const wrong = detail::check_power_of_two(scale); !wrong.empty())
-    detail::refuse(detail::joined_text({"least_updates: ", wrong}));
+/// Stores in least[i] the least_update of p[i]: infinite if no u changes it. `scale` is for fp8.
+template <kept_as Way>
+LOWP_HOST_FN void least_updates(std::span<float const> p, toward direction, std::span<float> least,
+                                float scale = 1) {
   std::uint32_t const sign = direction == toward::plus_infinity ? 0 : lanes::binary32_sign;
-  transform(detail::least_update_of_way<Way>{detail::layout_of_way<Way>(scale), sign},
-            nearest_even{}, least, p);
+  transform(least_update_of_way<Way>{layout_of_way<Way>(scale), sign}, nearest_even{}, least, p);
 }
 
-}  // namespace functions
+}  // namespace detail
 
 }  // namespace lowp
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include <lowp/base/environment.hpp>
-#include <lowp/measure/gradient_report.hpp>
+#include <lowp/measure/reports.hpp>
 #include <lowp/train/optimizer.hpp>
 
 #include <string_view>

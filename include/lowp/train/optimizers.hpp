@@ -205,11 +205,7 @@ LOWP_OPAQUE inline error_text check_products(adamw const& a, double corrected_be
                             {"lr / (1 - beta1^step)", corrected_lr, any_number}});
 }
 
-}  // namespace detail::inline LOWP_UNIT
-
 LOWP_EXACT_END
-
-namespace detail::inline LOWP_UNIT {
 
 /// @param corrected_beta  0 if the step does not divide lr
 LOWP_COLD inline error_text check_decoupled(char const* name, adamw const& a, double corrected_beta,

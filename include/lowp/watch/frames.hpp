@@ -19,8 +19,8 @@
 
 namespace lowp {
 
+enum class watch_trouble { nan, infinite, overflow, stalled };
 enum class watch_pass { forward, backward };
-
 enum class watch_role { weight, input, output };
 
 inline namespace LOWP_UNIT {

@@ -16,7 +16,6 @@
 
 #include <lowp/measure/census/abs_range.hpp>
 #include <lowp/report/amax.hpp>
-#include <lowp/watch/alarm.hpp>
 #include <lowp/watch/stall_watch.hpp>
 #include <lowp/watch/watched_frame.hpp>
 

@@ -26,9 +26,7 @@
 #include <cmath>
 #include <optional>
 
-namespace lowp {
-
-inline namespace LOWP_UNIT {
+namespace lowp::inline LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
 
@@ -251,6 +249,4 @@ class stall_watch {
 
 LOWP_EXACT_END
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp
+}  // namespace lowp::inline LOWP_UNIT

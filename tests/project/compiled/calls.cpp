@@ -205,7 +205,7 @@ void measure_one() {
 template <kept_as Way>
 void advice_one() {
   std::vector<float> least(size);
-  functions::least_updates<Way>(made<float>(10), toward::plus_infinity, least);
+  detail::least_updates<Way>(made<float>(10), toward::plus_infinity, least);
   note(least);
 }
 template <class P, class M>

@@ -28,6 +28,21 @@ template <class T>
   requires std::is_enum_v<T>
 inline constexpr bool is_whole_enumeration<T> = whole_scalar<std::underlying_type_t<T>>;
 
+/// A tensor of a checkpoint. The types here have no unit's name: see compiled_state.hpp.
+struct saved_tensor {
+  std::span<std::uint64_t const> shape;
+  safetensors::dtype type;
+  std::string_view format;  ///< format of codes that the file has only as integers
+  std::span<std::byte> bytes;
+  std::byte high_byte{0xff};  ///< the bits that a code may have in its last byte
+};
+struct saved_scalar {
+  void* value;
+  std::string (*text)(void const*);
+  bool (*parse)(std::string_view, void*);  ///< into null: only checks
+  char const* only = nullptr;              ///< the only text that a file may have
+};
+
 }  // namespace detail
 
 /// A value that a checkpoint keeps as text: an integer of at most 64 bits, truth value,
@@ -113,24 +128,5 @@ inline std::string format_text(format const& f) {
 }
 
 }  // namespace detail::inline LOWP_UNIT
-
-namespace detail {
-
-/// A tensor of a checkpoint. The types here have no unit's name: see compiled_state.hpp.
-struct saved_tensor {
-  std::span<std::uint64_t const> shape;
-  safetensors::dtype type;
-  std::string_view format;  ///< format of codes that the file has only as integers
-  std::span<std::byte> bytes;
-  std::byte high_byte{0xff};  ///< the bits that a code may have in its last byte
-};
-struct saved_scalar {
-  void* value;
-  std::string (*text)(void const*);
-  bool (*parse)(std::string_view, void*);  ///< into null: only checks
-  char const* only = nullptr;              ///< the only text that a file may have
-};
-
-}  // namespace detail
 
 }  // namespace lowp

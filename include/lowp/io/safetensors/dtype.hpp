@@ -29,22 +29,7 @@ inline constexpr std::array<dtype_facts, 22> dtypes{
      {"F8_E5M2FNUZ", 8}, {"I16", 16},    {"U16", 16},    {"F16", 16},    {"BF16", 16},
      {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
      {"I64", 64},        {"U64", 64}}};
-}  // namespace detail
 
-LOWP_HOST_FN constexpr std::string_view name_of(dtype type) {
-  return detail::dtypes[static_cast<std::size_t>(type)].name;
-}
-/// Returns the bits of one element. Elements of fewer than 8 lie packed in the file.
-LOWP_HOST_FN constexpr unsigned bits_of(dtype type) {
-  return detail::dtypes[static_cast<std::size_t>(type)].bits;
-}
-LOWP_HOST_FN constexpr std::optional<dtype> dtype_named(std::string_view name) {
-  for (std::size_t i = 0; i < detail::dtypes.size(); ++i)
-    if (detail::dtypes[i].name == name) return static_cast<dtype>(i);
-  return {};
-}
-
-namespace detail {
 template <class T>
 inline constexpr std::optional<dtype> type_of{};
 template <format F>
@@ -72,6 +57,19 @@ template <> inline constexpr std::optional<dtype> type_of<float6_e3m2fn>   = dty
 template <> inline constexpr std::optional<dtype> type_of<float4_e2m1fn>   = dtype::f4_e2m1;
 // clang-format on
 }  // namespace detail
+
+LOWP_HOST_FN constexpr std::string_view name_of(dtype type) {
+  return detail::dtypes[static_cast<std::size_t>(type)].name;
+}
+/// Returns the bits of one element. Elements of fewer than 8 lie packed in the file.
+LOWP_HOST_FN constexpr unsigned bits_of(dtype type) {
+  return detail::dtypes[static_cast<std::size_t>(type)].bits;
+}
+LOWP_HOST_FN constexpr std::optional<dtype> dtype_named(std::string_view name) {
+  for (std::size_t i = 0; i < detail::dtypes.size(); ++i)
+    if (detail::dtypes[i].name == name) return static_cast<dtype>(i);
+  return {};
+}
 
 /// A type whose objects lie in a file as in memory. A file packs formats of fewer than 8 bits.
 template <class T>

@@ -6,9 +6,7 @@
 #include <lowp/measure/census/census_groups.hpp>
 #include <lowp/measure/measuring.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 template <class T>
 using not_a_census_report = fit<report_of_type<T, range_census>>;
@@ -46,11 +44,11 @@ struct census_to : operation<Executor> {
   }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
+namespace lowp {
 template <census_target To>
 inline constexpr detail::callable<detail::census_to<simd::this_thread, To>> census{};
-
 }  // namespace lowp
 
 namespace lowp::inline LOWP_UNIT {
