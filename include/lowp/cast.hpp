@@ -16,7 +16,6 @@
 #include <lowp/base/hide_macros.inc>
 
 #include <lowp/interop/view.hpp>
-#include <lowp/ops/block_cast.hpp>
 #include <lowp/ops/cast.hpp>
 #include <lowp/ops/scaled_cast.hpp>
 #include <lowp/ops/split.hpp>

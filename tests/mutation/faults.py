@@ -175,7 +175,7 @@ FAULTS = [
     ("quantization/block_scales.hpp", "select(lanes::is_nan(q), q, from_bits<F>(min(bits(q), bits(limit))))", "from_bits<F>(min(bits(q), bits(limit)))", "quantization/recipes"),
     ("quantization/recipe_rule.hpp", "mask_and(greater(amax, reach), mask_not(is_special))", "mask_not(is_special)", "quantization/recipes"),
     ("quantization/quantize.hpp", "wrong.empty() && lanes::is_nan(largest.value())", "false", "quantization/recipes"),
-    ("ops/block_cast.hpp", "columns != 0 && (columns % Block != 0 || size % columns != 0)", "false", "ops/block_cast"),
+    ("ops/scaled_cast.hpp", "columns != 0 && (columns % Block != 0 || size % columns != 0)", "false", "ops/block_cast"),
     # Rows and activations.
     ("nn/softmax.hpp", "lanes::select(is_masked, lanes::broadcast<F>(0), largest)", "largest", "nn/softmax"),
     ("nn/softmax.hpp", "lanes::select(is_zero, sum, lanes::div(lanes::broadcast<F>(1), sum))", "lanes::div(lanes::broadcast<F>(1), sum)", "nn/softmax"),

@@ -5,7 +5,6 @@
 
 #include <lowp/base/text.hpp>
 #include <lowp/interop/dtypes.hpp>
-#include <lowp/ops/block_cast.hpp>
 #include <lowp/ops/fused_add.hpp>
 #include <lowp/ops/scaled_cast.hpp>
 

@@ -14,7 +14,8 @@
 
 #include <lowp/format/math.hpp>
 #include <lowp/measure/census/census_lanes.hpp>
-#include <lowp/ops/scaled_cast.hpp>
+#include <lowp/ops/number.hpp>
+#include <lowp/ops/roles.hpp>
 #include <lowp/storage/scale.hpp>
 
 namespace lowp {

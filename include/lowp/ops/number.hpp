@@ -174,4 +174,18 @@ LOWP_HOST_FN auto make_of(N const& n) {
     return made_of_number<Function, float_argument>{n};
 }
 
+/// to = from * scale. Returns `from`, which an amax measures.
+struct scaling {
+  static constexpr char const* argument = "scale";
+  static constexpr number_range range = not_zero;
+
+  float scale;
+
+  template <class F>
+  LOWP_FN F operator()(F& to, F const& from) const {
+    to = lanes::mul(from, lanes::broadcast<F>(scale));
+    return from;
+  }
+};
+
 }  // namespace lowp::detail

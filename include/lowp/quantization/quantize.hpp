@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/ops/scaled_cast.hpp>
+#include <lowp/ops/number.hpp>
 #include <lowp/quantization/hadamard.hpp>
 #include <lowp/quantization/tile_scales.hpp>
 #include <lowp/report/amax.hpp>

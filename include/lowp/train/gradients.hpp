@@ -12,7 +12,6 @@
 #pragma once
 
 #include <lowp/measure/measuring.hpp>
-#include <lowp/ops/scaled_cast.hpp>
 #include <lowp/ops/tensor_list.hpp>
 #include <lowp/train/loss_scaler.hpp>
 
