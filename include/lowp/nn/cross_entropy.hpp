@@ -179,7 +179,7 @@ struct cross_entropy_operation : operation<Executor> {
                                cross_entropy_options const& options, Losses&& losses,
                                Dlogits&& dlogits, Report&... report) const {
     using label = std::ranges::range_value_t<std::remove_cvref_t<Labels>>;
-    constexpr bool is_on_device = requires { Executor::has_own_memory; };
+    constexpr bool is_on_device = has_own_memory<Executor>;
     bool const is_averaged = options.reduction == loss_reduction::averaged;
     auto const from = read_rows("logits", logits, columns);
     auto const each = read_for_each_row<label>("labels", labels);

@@ -110,14 +110,6 @@ std::vector<std::uint64_t> rows_in_order(Id const* ids, std::size_t rows, std::i
 
 }  // namespace LOWP_UNIT
 
-/// Returns the argument of a table, whose rows have nothing to do with those of a call.
-template <simd::access A>
-LOWP_HOST_FN auto table_rows(char const* name, auto& range, std::size_t columns) {
-  auto role = row_argument<row_use::table, A>(name, range, columns);
-  role.range.is_written = A != simd::access::read;
-  return role;
-}
-
 /// Copies rows of a table: row r of `out` is row ids[r], to the bit. A row whose id is
 /// `ignore_index` is zero.
 ///
@@ -141,7 +133,7 @@ struct gather_rows_operation : operation<Executor> {
     using id = std::ranges::range_value_t<std::remove_cvref_t<Ids>>;
     auto const to = write_rows("out", out, columns);
     auto const each = read_for_each_row<id>("ids", ids);
-    auto const from = table_rows<simd::access::read>("table", table, columns);
+    auto const from = row_argument<row_use::table, simd::access::read>("table", table, columns);
     rows_of_ids<Executor, id> const rows{each.operand, from.range.rows, ignore_index};
     error_text const wrong =
         check_call_over_rows(this->executor, "gather_rows", rows, to, each, from);
@@ -207,7 +199,8 @@ struct scatter_add_rows_operation : operation<Executor> {
     using id = std::ranges::range_value_t<std::remove_cvref_t<decltype(ids)>>;
     auto const from = read_rows("dout", dout, columns);
     auto const each = read_for_each_row<id>("ids", ids);
-    auto const to = table_rows<simd::access::read_write>("dtable", dtable, columns);
+    auto const to =
+        row_argument<row_use::table, simd::access::read_write>("dtable", dtable, columns);
     row_role<row_use::table, std::uint64_t*> at{
         {"scratch", strided_rows{scratch, 1}, 1, row_use::table}, scratch.data()};
     at.range.is_written = true;

@@ -76,7 +76,6 @@ struct row_extent : extent {
         columns(row_size),
         stride(range.stride),
         given(size) {
-    is_written = use == row_use::result || use == row_use::statistic || use == row_use::column_sum;
     if (!is_whole()) return;
     rows = given / stride + (given % stride != 0);
     size = rows * columns;
@@ -162,20 +161,23 @@ LOWP_HOST_FN auto row_argument(char const* name, R& range, std::size_t columns) 
   auto const rows = as_rows(range, columns);
   using T = explicit_of<typename decltype(rows.elements)::value_type>;
   using operand = simd::row_operand<simd::operand<T, A>>;
-  return row_role<Use, operand>{
+  row_role<Use, operand> role{
       {name, rows, columns, Use},
       {{explicit_data(rows.elements.data())}, Use == row_use::column ? 0 : rows.stride}};
+  role.range.is_written = A != simd::access::read;
+  return role;
 }
 LOWP_HOST_FN auto read_rows(char const* name, auto& range, std::size_t columns) {
   auto role = row_argument<row_use::score, simd::access::read>(name, range, columns);
   role.range.may_coincide = true;
   return role;
 }
+template <row_use Use = row_use::result>
 LOWP_HOST_FN auto write_rows(char const* name, auto& range, std::size_t columns) {
   if constexpr (requires { range.range; })
-    return row_argument<row_use::result, simd::access::read_write>(name, range.range, columns);
+    return row_argument<Use, simd::access::read_write>(name, range.range, columns);
   else
-    return row_argument<row_use::result, simd::access::write>(name, range, columns);
+    return row_argument<Use, simd::access::write>(name, range, columns);
 }
 LOWP_HOST_FN auto in_every_row(char const* name, auto& range, std::size_t columns) {
   return row_argument<row_use::column, simd::access::read>(name, range, columns);
@@ -186,12 +188,8 @@ LOWP_HOST_FN auto in_every_fold(char const* name, auto& range, std::size_t colum
   return row_role<row_use::score, decltype(role.operand)>{role.range, role.operand};
 }
 /// Returns an argument that gets a sum over all rows for each column.
-template <class R>
-LOWP_HOST_FN auto for_each_column(char const* name, R& range) {
-  if constexpr (requires { range.range; })
-    return row_argument<row_use::column_sum, simd::access::read_write>(name, range.range, 1);
-  else
-    return row_argument<row_use::column_sum, simd::access::write>(name, range, 1);
+LOWP_HOST_FN auto for_each_column(char const* name, auto& range) {
+  return write_rows<row_use::column_sum>(name, range, 1);
 }
 /// Returns an argument of one T for each row. The operation itself reads it: see `start`.
 template <class T, class R>
@@ -201,7 +199,7 @@ LOWP_HOST_FN auto read_for_each_row(char const* name, R& range) {
       {name, strided_rows<T const>{all, 1}, 1, row_use::number}, all.data()};
 }
 LOWP_HOST_FN auto for_each_row(char const* name, auto& range) {
-  return row_argument<row_use::statistic, simd::access::write>(name, range, 1);
+  return write_rows<row_use::statistic>(name, range, 1);
 }
 
 template <class Executor>

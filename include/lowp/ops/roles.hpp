@@ -21,11 +21,6 @@ struct argument_of {
   using rounded_element = explicit_of<element_of<S>>;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) { return std::array{extent(name, s)}; }
-  LOWP_HOST_FN static error_text invalid(S const& s)
-    requires packed_range<S>
-  {
-    return s.invalid();
-  }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
     if constexpr (packed_range<S>)
@@ -64,24 +59,18 @@ struct role {
   }
 };
 
-template <class S, class R = nearest_even>
-LOWP_HOST_FN role<simd::access::read, S, R> read(char const* name, S& values,
-                                                 R const& rounding = {},
-                                                 overflow policy = overflow::saturate) {
-  return {name, values, rounding, policy};
-}
-template <class S, class R = nearest_even>
-LOWP_HOST_FN role<simd::access::write, S, R> write(
-    char const* name, S& values, R const& rounding = {},
-    overflow policy = default_overflow<rounded_element<S>>) {
-  return {name, values, rounding, policy};
-}
-template <class S, class R = nearest_even>
-LOWP_HOST_FN role<simd::access::read_write, S, R> read_write(
-    char const* name, S& values, R const& rounding = {},
-    overflow policy = default_overflow<rounded_element<S>>) {
-  return {name, values, rounding, policy};
-}
+template <simd::access A>
+struct make_role {
+  template <class S, class R = nearest_even>
+  LOWP_HOST_FN role<A, S, R> operator()(
+      char const* name, S& values, R const& rounding = {},
+      overflow policy = default_overflow<rounded_element<S>>) const {
+    return {name, values, rounding, policy};
+  }
+};
+inline constexpr make_role<simd::access::read> read{};
+inline constexpr make_role<simd::access::write> write{};
+inline constexpr make_role<simd::access::read_write> read_write{};
 
 inline constexpr simd::no_report* no_report = nullptr;
 
@@ -107,9 +96,10 @@ auto extents_of_call(First const& first, Rest const&... rest) {
 
 template <class Role>
 void check_storage(call_check& check, Role const& role) {
-  using argument = argument_of<std::remove_reference_t<decltype(role.values)>>;
-  if constexpr (requires { argument::invalid(role.values); }) {
-    error_text const why = argument::invalid(role.values);
+  if constexpr (requires {
+                  { role.values.invalid() } -> std::same_as<error_text>;
+                }) {
+    error_text const why = role.values.invalid();
     if (!why.empty())
       check.add(joined_text(
           {check.function(), ": ", role.name, *role.name == '\0' ? "" : ": ", why.c_str()}));

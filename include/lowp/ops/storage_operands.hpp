@@ -115,11 +115,6 @@ struct argument_of<S> {
   using rounded_element = typename layout_of<S>::rounded_element;
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) { return extents_of_parts(name, s); }
-  LOWP_HOST_FN static error_text invalid(S const& s)
-    requires requires { s.invalid(); }
-  {
-    return s.invalid();
-  }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
     return composite_operand<A>(s, rounding, policy, draw,
@@ -150,7 +145,6 @@ struct argument_of<S> {
     both[1].per_entry = S::elements_per_scale;
     return both;
   }
-  LOWP_HOST_FN static error_text invalid(S const& s) { return s.invalid(); }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
     auto codes = codes_of(s);

@@ -44,6 +44,12 @@ struct rotated {
   LOWP_HOST_FN rotated(In const& in, hadamard_signs<Points> const& of_blocks)
       : elements(detail::explicit_data(std::ranges::data(in)), std::ranges::size(in)),
         signs(of_blocks) {}
+
+  [[nodiscard]] LOWP_HOST_FN detail::error_text invalid() const {
+    std::size_t const size = elements.size();
+    if (size % Points == 0) return {};
+    return detail::joined_text({size, " elements are no whole blocks of ", std::size_t{Points}});
+  }
 };
 template <input In, int Points>
 rotated(In const&, hadamard_signs<Points> const&)
@@ -197,11 +203,6 @@ struct argument_of<S> {
 
   LOWP_HOST_FN static auto extents(char const* name, S& s) {
     return std::array{extent(name, s.elements)};
-  }
-  LOWP_HOST_FN static error_text invalid(S const& s) {
-    std::size_t const size = s.elements.size(), points = S::points;
-    if (size % points == 0) return {};
-    return joined_text({size, " elements are no whole blocks of ", points});
   }
   template <simd::access, class R>
   LOWP_HOST_FN static auto operand(S& s, R const&, overflow, std::uint32_t) {

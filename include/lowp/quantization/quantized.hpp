@@ -61,6 +61,8 @@ template <class T, int Block, class Scale,
 struct with_rule {
   quantized<T, Block, Scale> const& tensor;
   Rule rule;
+
+  LOWP_HOST_FN error_text invalid() const { return tensor.invalid(); }
 };
 
 template <class T, int Block, class Scale, class Rule>
@@ -79,7 +81,6 @@ struct argument_of<with_rule<T, Block, Scale, Rule>> {
     all[1].per_entry = all[2].per_entry = all[3].per_entry = Block;
     return all;
   }
-  LOWP_HOST_FN static error_text invalid(argument const& s) { return s.tensor.invalid(); }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(argument& s, R const& rounding, overflow policy,
                                    std::uint32_t draw) {
