@@ -49,6 +49,14 @@ TEST(cuda_census, of_all_magnitudes) {
   expect_oracle<float, lowp::float16>(groups_of_magnitudes(), 64);
   expect_oracle<float, lowp::bfloat16>(groups_of_magnitudes(), 32);
 }
+// A warp counts more groups than its digits hold, in windows that move.
+TEST(cuda_census, of_a_long_tensor) {
+  tensor in = random_tensor<float>(30'000, 3, values::training, 0.02);
+  tensor const small = random_tensor<float>(30'000, 4, values::training, 0x1p-60);
+  in.codes.insert(in.codes.end(), small.codes.begin(), small.codes.end());
+  in.codes.insert(in.codes.end(), 60'000, 0x3f800000U);
+  expect_oracle<float, lowp::float16>(in, 32);
+}
 TEST(cuda_census, of_bfloat16) { expect_oracle<lowp::bfloat16, lowp::float16>(); }
 TEST(cuda_census, of_float8_e5m2) { expect_oracle<lowp::float8_e5m2, lowp::float4_e2m1fn>(); }
 

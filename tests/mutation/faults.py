@@ -145,8 +145,10 @@ FAULTS = [
     ("report/warp_sums.hpp", "lanes::add(kept, other<Distance>(is_upper_one ? x[i] : x[i + Kept]))", "lanes::add(kept, other<Distance>(x[i]))", "cuda/report"),
     ("measure/census/census_groups.hpp", "if (has_room_for_squares(sum))", "if (true)", "measure/census"),
     ("measure/census/census_groups.hpp", "sum = lanes::add_product(sum, error, error);", "sum = lanes::add_product(sum, error, lanes::add(error, error));", "measure/census"),
-    ("measure/census/census_lanes.hpp", "this->compare_error(a, error);", "", "cuda/census"),
-    ("measure/census/census_lanes.hpp", "if (size - least < most - least)", "if (size != 0)", "cuda/census"),
+    ("measure/census/census_of_thread.hpp", "this->compare_error(a_[k], error[k]);", ";", "cuda/census"),
+    ("measure/census/census_of_thread.hpp", "if (size - least < most - least)", "if (size != 0)", "cuda/census"),
+    ("measure/census/census_of_thread.hpp", "(1 << (digits - low_digits)) - 1", "(2 << (digits - low_digits)) - 1", "cuda/census"),
+    ("measure/census/census_of_thread.hpp", "|| tally_.misses(range)", "", "cuda/census"),
     # Storages and scales: order, halves, thresholds.
     ("storage/scale.hpp", "significand > detail::max_significand<f> ? 1 : 0", "significand >= detail::max_significand<f> ? 1 : 0", "storage/scale"),
     ("storage/scale.hpp", "bits == 0 || bits >= binary32_infinity", "bits == 0", "storage/scale"),

@@ -122,14 +122,12 @@ class block_report {
   template <class Observed>
   LOWP_FN void add(Observed const& observed) {
     counted.add(observed);
-    if constexpr (is_histogram) {
-      int const bin = totals::bin(observed);
-      if (bin >= 0) atomics{}.add(counters()[bin], std::uint32_t{1});
-    }
   }
-  /// Ends a chunk with `count` elements.
-  LOWP_FN void end_chunk(int count) {
-    if constexpr (requires { requires totals::sums_by_warps; })
+  /// Ends a tile's chunk `number` with `count` elements.
+  LOWP_FN void end_chunk(int count, int number, bool is_last) {
+    if constexpr (is_histogram)
+      counted.fold(thread_, number, is_last);
+    else if constexpr (requires { requires totals::sums_by_warps; })
       counted.fold(thread_);
     else
       counted.end_batch();
@@ -139,6 +137,7 @@ class block_report {
   LOWP_FN void flush() {
     if constexpr (requires { requires totals::sees_blocks; })
       if (reports_ == nullptr) return;
+    if constexpr (is_histogram) counted.finish(thread_);
     auto* const partial = thread_.template shared<in_other_banks<decltype(counted.total(0))>>();
     partial[thread_.thread()].value = counted.total(observed_);
     for (unsigned half = thread_.threads() / 2; half != 0; half /= 2) {

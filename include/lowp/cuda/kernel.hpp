@@ -214,6 +214,8 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
       for (int k = 0; k < chunk_size; ++k) {
         if constexpr (!is_reported<Report> || sees_moments || sees_blocks)
           function_(x[K][k]...);
+        else if constexpr (requires { requires totals::sees_groups; })
+          report_.counted.set(k, k < count, function_(x[K][k]...));
         else if (auto const observed = function_(x[K][k]...); k < count)
           report_.add(observed);
       }
@@ -225,14 +227,15 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
         (count_moment<static_cast<int>(J) - 1>(pass, at, count, x[J + 1], other), ...);
     }
     constexpr bool has_moments = sums_by_warps && sizeof...(J) > 1;
-    if constexpr (is_reported<Report> && !has_moments) report_.end_chunk(count);
+    if constexpr (is_reported<Report> && !has_moments)
+      report_.end_chunk(count, pass, pass == passes - 1);
     (other.encode(thread_, x[J + 1], at, count, of_tensor()), ...);
     if constexpr (has_moments) {
       std::uint32_t seen = 0;
       ((seen |= J == 0 ? 0 : bits_of(x[J + 1])), ...);
       bool const are_small = (seen & lanes::bits(2.0f)) == 0;  // infinity and NaN are not
       (mark_moment<J>(are_small, count, other), ...);
-      report_.end_chunk(count);
+      report_.end_chunk(count, pass, pass == passes - 1);
     }
     at_width<IsWhole>([&](auto width) {
       p.template store<width>(thread_, at, count);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The numbers of the GPU's kernels that are chosen, in one place. No result depends on one, except
-// that teams of a block need fold::sums threads. No hardware has run the kernels yet: the first
-// measurements may move each of them.
+// that teams of a block need fold::sums threads.
 #pragma once
 
 #include <lowp/base/config.hpp>
@@ -13,8 +12,8 @@ struct tuning {
   static constexpr unsigned block_threads = 256;
 
   /// The most blocks of a kernel with a report. Each block adds to the report once, so only as many
-  /// run as keep a GPU busy: eight, which are 2048 threads, on each of 256 multiprocessors.
-  static constexpr std::uint64_t reporting_blocks = 2048;
+  /// run as keep a GPU busy: whole turns of 2, 4 or 5 blocks on each of 132 multiprocessors.
+  static constexpr std::uint64_t reporting_blocks = 2640;
 
   /// Returns the chunks of each operand that a thread loads before it computes: at least 32 bytes
   /// in all. 1280 threads of a multiprocessor then have 40 KB in flight.

@@ -4,6 +4,7 @@
 
 #include <lowp/base/text.hpp>
 #include <lowp/measure/census/census_groups.hpp>
+#include <lowp/measure/census/census_of_thread.hpp>
 #include <lowp/measure/measuring.hpp>
 
 namespace lowp::detail {
