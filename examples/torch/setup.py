@@ -48,6 +48,9 @@ class BuildHeaders(build_py):
 
 
 with tempfile.TemporaryDirectory() as scratch:  # the folder of the sources stays as it is
-    setup(ext_modules=[Extension(f"lowp_torch.kernels.{name}", ["lowp_torch/step.cpp"]) for name in [*ALWAYS, *chosen]],
+    # One wheel for all versions of Python and PyTorch: of Python, host.cpp alone calls functions, of the stable ABI.
+    setup(ext_modules=[Extension(f"lowp_torch.kernels.{name}", ["lowp_torch/step.cpp"], py_limited_api=True)
+                       for name in [*ALWAYS, *chosen]],
           cmdclass={"build_ext": BuildKinds, "build_py": BuildHeaders},
-          options={"build": {"build_base": scratch}, "egg_info": {"egg_base": scratch}})
+          options={"build": {"build_base": scratch}, "egg_info": {"egg_base": scratch},
+                   "bdist_wheel": {"py_limited_api": "cp39"}})

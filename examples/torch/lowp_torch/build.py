@@ -62,15 +62,16 @@ assert set(COMMON) <= set(KINDS)
 FUNCTIONAL = [("rows", element) for element in STORAGES["plain"]] + [("elements",), ("blocks",)]
 
 
-def build(kind, target, capability=None):
-    """Compiles a library, by nvcc if a GPU's compute capability is given, as "90".
+def build(kind, target, capability=None, is_stored=False):
+    """Compiles a library, by nvcc if a GPU's compute capability is given, as "90". One that is_stored
+    reads the learning rate and the step's number in memory of the GPU.
     It appears whole or not at all, so that several processes may do this at once."""
     if capability:
         toolkit = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "nvcc")
         compiler = os.environ.get("CUDACXX") or shutil.which("nvcc") or toolkit
         name = "an nvcc"
-        # PyTorch has loaded its runtime, which has the name that nvcc's has.
-        flags = ["-x", "cu", "--cudart", "shared", "-Xcompiler", "-fPIC",
+        # nvcc links its own runtime: that of PyTorch may be of another version.
+        flags = ["-x", "cu", "-Xcompiler", "-fPIC", *(["-DLOWP_TORCH_STORED"] if is_stored else []),
                  f"-gencode=arch=compute_{capability},code=[sm_{capability},compute_{capability}]"]
     else:
         compiler, name, flags = os.environ.get("CXX", "c++"), "a C++ compiler", ["-fopenmp", "-fPIC"]
@@ -108,10 +109,10 @@ def _cache(source):
     return os.path.join(root, "lowp_torch", version.hexdigest()[:16])
 
 
-def built(kind, capability=None):
+def built(kind, capability=None, is_stored=False):
     """Returns the path of a kind's library. The first call compiles it."""
-    name = "_".join([*kind, *([f"sm{capability}"] if capability else [])]) + ".so"
+    name = "_".join([*kind, *([f"sm{capability}"] if capability else []), *(["stored"] if is_stored else [])]) + ".so"
     path = os.path.join(_cache(_source_of(kind)), name)
     if not os.path.exists(path):
-        build(kind, path, capability)
+        build(kind, path, capability, is_stored)
     return path

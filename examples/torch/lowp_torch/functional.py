@@ -23,6 +23,7 @@ _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2)
 _E8M0 = getattr(torch, "float8_e8m0fnu", torch.uint8)
 _FLOAT4 = getattr(torch, "float4_e2m1fn_x2", torch.uint8)
 DTYPES = {dtype: i for i, dtype in enumerate((*FLOATS, *_FLOAT8, _FLOAT4))}
+_PLAIN = (Tensor, torch.nn.Parameter)
 _ROUNDINGS = {"nearest": 0, "stochastic": 1, "stochastic_fast": 2}
 _ACTIVATIONS = {"gelu": 0, "gelu_tanh": 1, "silu": 2}
 
@@ -80,9 +81,19 @@ def call(functions, name, *arguments):
 _library = torch.library.Library("lowp", "FRAGMENT")
 
 
+def _is_watched():
+    """Returns whether something of PyTorch looks at the operators that are called: a compiler, a mode, a
+    transform or a tracer."""
+    return (torch.compiler.is_compiling() or torch._C._len_torch_dispatch_stack()
+            or torch._C._len_torch_function_stack() or torch._C._get_tracing_state() is not None
+            or torch._C._functorch.peek_interpreter_stack() is not None
+            or torch.autograd.forward_ad._current_level >= 0)
+
+
 def _operator(schema, fake, setup=None, backward=None):
-    """Registers a kernel of the processor, its shapes and its derivative. Returns the operator."""
-    name = schema.partition("(")[0]
+    """Registers a kernel of the processor, its shapes and its derivative. Returns a function that calls
+    the operator, or its kernel if nothing looks: the wrappers of PyTorch take four times its price."""
+    name, _, arguments = schema.partition("(")
 
     def registered(kernel):
         _library.define(schema)
@@ -91,7 +102,32 @@ def _operator(schema, fake, setup=None, backward=None):
         if backward:
             torch.library.register_autograd(f"lowp::{name}", backward, setup_context=setup,
                                             lib=_library)
-        return getattr(torch.ops.lowp, name).default
+        operator = getattr(torch.ops.lowp, name).default
+        if "!" in arguments:  # PyTorch counts what it writes
+            return operator
+
+        class Differentiable(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx, *inputs):
+                output = kernel(*inputs)
+                setup(ctx, inputs, output)
+                return output
+
+        Differentiable.backward = staticmethod(backward)
+
+        def called(*inputs):
+            if _is_watched():
+                return operator(*inputs)
+            needs_gradient = False
+            for each in inputs:
+                if isinstance(each, Tensor):
+                    if type(each) not in _PLAIN or not each.is_cpu:
+                        return operator(*inputs)
+                    needs_gradient = needs_gradient or each.requires_grad
+            if not needs_gradient or not torch.is_grad_enabled():
+                return kernel(*inputs)
+            return Differentiable.apply(*inputs) if backward else operator(*inputs)
+        return called
     return registered
 
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tells optimizer.py in one pass if the arrays of its last step serve the next one too. It calls C
 // functions that Python and PyTorch promise to keep, and needs no header of theirs. PyTorch has
-// torch_tensor_from_pyobject from 2.14. Tensor.grad has no such function: Python gives it.
+// torch_tensor_from_pyobject from 2.14. Tensor.grad and this rank's part of a DTensor have no such
+// function: Python gives them.
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,7 +25,7 @@ PyObject* PyDict_GetItem(PyObject*, PyObject*);
 int PyDict_SetItem(PyObject*, PyObject*, PyObject*);
 int PyDict_Next(PyObject*, std::ptrdiff_t*, PyObject**, PyObject**);
 std::ptrdiff_t PyDict_Size(PyObject*);
-PyObject* PyBool_FromLong(long);
+int PyObject_RichCompareBool(PyObject*, PyObject*, int);
 void PyErr_Clear();
 void Py_IncRef(PyObject*);
 void Py_DecRef(PyObject*);
@@ -43,7 +45,6 @@ struct torch_functions {
   int (*device)(handle, std::int32_t*);
   int (*device_index)(handle, std::int32_t*);
   int (*dimensions)(handle, std::int64_t*);
-  int (*elements)(handle, std::int64_t*);
   int (*sizes)(handle, std::int64_t**);
   int (*strides)(handle, std::int64_t**);
 
@@ -62,8 +63,8 @@ struct torch_functions {
            find(data, "aoti_torch_get_data_ptr") && find(layout, "aoti_torch_get_layout") &&
            find(dtype, "aoti_torch_get_dtype") && find(device, "aoti_torch_get_device_type") &&
            find(device_index, "aoti_torch_get_device_index") &&
-           find(dimensions, "aoti_torch_get_dim") && find(elements, "aoti_torch_get_numel") &&
-           find(sizes, "aoti_torch_get_sizes") && find(strides, "aoti_torch_get_strides");
+           find(dimensions, "aoti_torch_get_dim") && find(sizes, "aoti_torch_get_sizes") &&
+           find(strides, "aoti_torch_get_strides");
   }
 } call;
 
@@ -74,6 +75,7 @@ using tensor_handle = std::unique_ptr<void, destroyer>;
 
 tensor_handle handle_of(PyObject* object) {
   handle tensor = nullptr;
+  if (object == nullptr) return nullptr;
   if (call.from_object(object, &tensor) != 0) PyErr_Clear(), tensor = nullptr;
   return tensor_handle(tensor);
 }
@@ -130,7 +132,7 @@ struct memory {
 
 struct object {
   PyObject* it;
-  explicit object(PyObject* given) : it(given) { Py_IncRef(it); }
+  explicit object(PyObject* given) : it(given) { Py_IncRef(it); }  // or null
   object(object&& other) noexcept : it(std::exchange(other.it, nullptr)) {}
   object& operator=(object&& other) noexcept {
     std::swap(it, other.it);
@@ -140,6 +142,14 @@ struct object {
     if (it != nullptr) Py_DecRef(it);
   }
 };
+
+/// Returns what a call of Python has made. A call that failed gives an empty one.
+object taken(PyObject* made) {
+  if (made == nullptr) return PyErr_Clear(), object(nullptr);
+  object result(made);
+  Py_DecRef(made);
+  return result;
+}
 
 /// An entry of a parameter's state: an array of the step, its number, or another one of any value.
 struct state_entry {
@@ -156,6 +166,7 @@ struct parameter {
   // Python holds both for its garbage collector, which would not see a reference of this table. For
   // the same reason there is no handle of the parameter: a hook of it may know the optimizer.
   PyObject *it, *state;
+  bool is_sharded;
   memory value;
   std::vector<state_entry> entries;
   int gradient;              // 0: absent; 1: read here; 2: given by Python
@@ -172,7 +183,27 @@ struct watch {
   bool is_whole = true;
 };
 
-PyObject *grad_name, *is_neg_name, *step_name, *none, *yes;
+PyObject *grad_name, *is_neg_name, *step_name, *local_name, *none, *yes, *no;
+std::array<PyObject*, 2> placement_names;
+
+object attribute(PyObject* of, PyObject* name) { return taken(PyObject_GetAttr(of, name)); }
+
+/// Returns the tensor, or this rank's part of a DTensor.
+object local_of(PyObject* tensor, bool is_sharded) {
+  return is_sharded ? attribute(tensor, local_name) : object(tensor);
+}
+
+/// Returns whether two DTensors are divided alike.
+bool is_placed_as(PyObject* tensor, PyObject* other) {
+  constexpr int equal = 2;  // Py_EQ
+  return std::ranges::all_of(placement_names, [&](PyObject* name) {
+    object const a = attribute(tensor, name), b = attribute(other, name);
+    int const answer =
+        a.it == nullptr || b.it == nullptr ? 0 : PyObject_RichCompareBool(a.it, b.it, equal);
+    if (answer < 0) PyErr_Clear();
+    return answer == 1;
+  });
+}
 
 /// Returns the bytes of an element. The first dtypes are uint8, int8, int16, int32, int64, float16,
 /// float32 and float64; another one here is bfloat16.
@@ -181,11 +212,8 @@ std::size_t width_of(std::int32_t dtype) {
   return dtype < 8 ? widths[dtype] : 2;
 }
 
-bool is_negated(PyObject* tensor) {
-  PyObject* const answer = PyObject_CallMethodObjArgs(tensor, is_neg_name, nullptr);
-  if (answer == nullptr) return PyErr_Clear(), true;
-  Py_DecRef(answer);
-  return answer == yes;
+bool is_negated(object const& tensor) {
+  return taken(PyObject_CallMethodObjArgs(tensor.it, is_neg_name, nullptr)).it != no;
 }
 
 /// Returns whether memory that a step reads is written too.
@@ -198,22 +226,24 @@ bool is_written(watch const& w, range const& read) {
 
 /// Reads the gradient of a parameter, and returns whether it is as the table has it.
 bool takes_gradient(watch const& w, parameter& p) {
-  PyObject* const gradient = PyObject_GetAttr(p.it, grad_name);
-  if (gradient == nullptr) return PyErr_Clear(), false;
-  bool is_fine = (gradient != none) == (p.gradient != 0);
-  if (is_fine && p.gradient == 1) {
-    description now;
-    tensor_handle const tensor = handle_of(gradient);
-    is_fine = now.read(tensor.get()) && p.value.is_like(now, p.dtype) && !is_negated(gradient) &&
-              (p.bytes == 0 || now.data != nullptr);
-    if (is_fine) {
-      auto const begin = reinterpret_cast<std::uintptr_t>(now.data);
-      is_fine = begin % p.width == 0 && (p.bytes == 0 || !is_written(w, {begin, begin + p.bytes}));
-      *p.target = now.data;
-    }
-  }
-  Py_DecRef(gradient);
-  return is_fine;
+  object const gradient = attribute(p.it, grad_name);
+  if (gradient.it == nullptr || (gradient.it != none) != (p.gradient != 0)) return false;
+  if (p.gradient != 1) return true;
+  object const part = local_of(gradient.it, p.is_sharded);
+  if (part.it == nullptr || (p.is_sharded && !is_placed_as(gradient.it, p.it))) return false;
+  description now;
+  tensor_handle const tensor = handle_of(part.it);
+  if (!now.read(tensor.get()) || !p.value.is_like(now, p.dtype) || is_negated(part) ||
+      (p.bytes != 0 && now.data == nullptr))
+    return false;
+  auto const begin = reinterpret_cast<std::uintptr_t>(now.data);
+  *p.target = now.data;
+  return begin % p.width == 0 && (p.bytes == 0 || !is_written(w, {begin, begin + p.bytes}));
+}
+
+bool has_same_value(parameter const& p) {
+  object const part = local_of(p.it, p.is_sharded);
+  return part.it != nullptr && p.value.is_same(handle_of(part.it).get()) && !is_negated(part);
 }
 
 bool is_same_state(parameter const& p) {
@@ -224,8 +254,10 @@ bool is_same_state(parameter const& p) {
     if (PyDict_Next(p.state, &place, &key, &value) == 0 || key != each.key.it) return false;
     if (each.is == state_entry::role::other) continue;
     if (value != each.value.it) return false;
-    if (each.is == state_entry::role::array && !each.tensor.is_same(each.tensor.tensor.get()))
-      return false;
+    if (each.is != state_entry::role::array) continue;
+    tensor_handle part;
+    if (p.is_sharded) part = handle_of(local_of(value, true).it);
+    if (!each.tensor.is_same((p.is_sharded ? part : each.tensor.tensor).get())) return false;
   }
   return true;
 }
@@ -235,12 +267,16 @@ bool is_same_state(parameter const& p) {
 extern "C" {
 
 /// Prepares for this PyTorch. Returns false if it lacks a function.
-bool lowp_torch_begin(PyObject* its_none, PyObject* its_true) {
+bool lowp_torch_begin(PyObject* its_none, PyObject* its_true, PyObject* its_false) {
   none = its_none;
   yes = its_true;
+  no = its_false;
   grad_name = PyUnicode_InternFromString("grad");
   is_neg_name = PyUnicode_InternFromString("is_neg");
   step_name = PyUnicode_InternFromString("step");
+  local_name = PyUnicode_InternFromString("_local_tensor");
+  placement_names = {PyUnicode_InternFromString("placements"),
+                     PyUnicode_InternFromString("device_mesh")};
   return call.load();
 }
 
@@ -254,14 +290,15 @@ void lowp_torch_unwatch(watch* w) { delete w; }
 /// Remembers a parameter of a group. `roles` is a dict with True for the states that are arrays of
 /// the step, and False for its number.
 void lowp_torch_remember(watch* w, std::size_t group, PyObject* p, PyObject* state, PyObject* roles,
-                         int gradient, void** target, std::size_t elements, int step_call) {
-  parameter made{p, state, {}, {}, gradient, target, 0, 0, 0, step_call};
-  w->is_whole = made.value.set(p) && w->is_whole;
+                         bool is_sharded, int gradient, void** target, std::size_t elements,
+                         int step_call) {
+  parameter made{p, state, is_sharded, {}, {}, gradient, target, 0, 0, 0, step_call};
+  w->is_whole = made.value.set(local_of(p, is_sharded).it) && w->is_whole;
   made.value.tensor.reset();
   if (gradient == 1) {
-    PyObject* const its = PyObject_GetAttr(p, grad_name);
-    w->is_whole = call.dtype(handle_of(its).get(), &made.dtype) == 0 && w->is_whole;
-    Py_DecRef(its);
+    object const its = attribute(p, grad_name);
+    tensor_handle const tensor = handle_of(local_of(its.it, is_sharded).it);
+    w->is_whole = call.dtype(tensor.get(), &made.dtype) == 0 && w->is_whole;
     made.width = width_of(made.dtype);
     made.bytes = elements * made.width;
   }
@@ -282,10 +319,10 @@ void lowp_torch_remember(watch* w, std::size_t group, PyObject* p, PyObject* sta
                       object(role == nullptr ? none : value),
                       {}};
     if (entry.is == array) {
-      w->is_whole = entry.tensor.set(value) && w->is_whole;
-      std::int64_t count = 0;
-      if (entry.tensor.tensor) call.elements(entry.tensor.tensor.get(), &count);
-      add_range(entry.tensor, static_cast<std::size_t>(count));
+      w->is_whole = entry.tensor.set(local_of(value, is_sharded).it) && w->is_whole;
+      std::size_t count = 1;
+      for (std::int64_t const size : entry.tensor.sizes) count *= static_cast<std::size_t>(size);
+      add_range(entry.tensor, count);
     }
     made.entries.push_back(std::move(entry));
   }
@@ -322,9 +359,7 @@ bool lowp_torch_is_fresh(watch* w, PyObject* params, PyObject* states) {
       parameter& p = group[j];
       if (PyList_GetItem(list, static_cast<std::ptrdiff_t>(j)) != p.it || !takes_gradient(*w, p))
         return false;
-      if (p.gradient != 0 &&
-          (!p.value.is_same(handle_of(p.it).get()) || is_negated(p.it) || !is_same_state(p)))
-        return false;
+      if (p.gradient != 0 && (!has_same_value(p) || !is_same_state(p))) return false;
     }
   }
   return true;

@@ -17,7 +17,7 @@ import weakref
 
 import torch
 
-from lowp_torch import build, shards
+from lowp_torch import build, checkpoints, shards
 
 _here = os.path.dirname(os.path.realpath(__file__))
 _NAMES = {torch.float32: "float32", torch.bfloat16: "bfloat16", torch.float16: "float16"}
@@ -91,7 +91,7 @@ class _Tensor(ctypes.Structure):
 class _Settings(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "beta1", "beta2", "eps", "weight_decay")] + [
         ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("stream", ctypes.c_void_p),
-        ("scratch", ctypes.c_void_p), ("reports", ctypes.c_int32), ("checked", ctypes.c_int32),
+        ("scratch", ctypes.c_void_p), ("stored", ctypes.c_void_p), ("reports", ctypes.c_int32), ("checked", ctypes.c_int32),
         ("restarted", ctypes.c_uint64), ("error", ctypes.c_char * 1000)]
 
 
@@ -100,10 +100,10 @@ def _installed(kind):
     return glob.glob(os.path.join(_here, "kernels", "_".join(kind) + ".*so"))
 
 
-def _path(kind, capability=None):
+def _path(kind, capability=None, is_stored=False):
     """Returns the path of a library. It is compiled now if pip has not done it."""
     paths = [] if capability else _installed(kind)
-    return paths[0] if paths else build.built(kind, capability)
+    return paths[0] if paths else build.built(kind, capability, is_stored)
 
 
 def _engine(optimizer, element, storage, moment, rounding, gradient=None):
@@ -118,14 +118,16 @@ def _engine(optimizer, element, storage, moment, rounding, gradient=None):
 
 
 @functools.cache
-def _library(*kind, capability=None):
-    """Returns the library of a kind, of the processor or of a GPU with this compute capability."""
+def _library(*kind, capability=None, is_stored=False):
+    """Returns the library of a kind, of the processor or of a GPU with this compute capability. One
+    that is_stored reads the learning rate and the step's number in memory of the GPU."""
     is_fused = capability or _installed(kind) or (kind in build.COMMON and not _installed(build.ENGINE))
     if not is_fused:
         return _engine(*kind)
-    library = ctypes.CDLL(_path(kind, capability))
+    library = ctypes.CDLL(_path(kind, capability, is_stored))
     library.lowp_torch_step.restype = ctypes.c_bool
     if capability:
+        library.lowp_torch_resync_on_gpu.restype = ctypes.c_bool
         library.lowp_torch_report_size.restype = ctypes.c_size_t
     else:
         library.lowp_torch_resync.restype = None
@@ -139,15 +141,15 @@ def _host():
         return None
     host, it, size = ctypes.PyDLL(_path(build.HOST)), ctypes.py_object, ctypes.c_size_t
     for name, result, arguments in [
-            ("begin", ctypes.c_bool, [it, it]), ("watch", ctypes.c_void_p, [size]),
+            ("begin", ctypes.c_bool, [it, it, it]), ("watch", ctypes.c_void_p, [size]),
             ("unwatch", None, [ctypes.c_void_p]), ("seal", None, [ctypes.c_void_p, it]),
-            ("remember", None, [ctypes.c_void_p, size, it, it, it, ctypes.c_int, ctypes.c_void_p, size,
-                                ctypes.c_int]),
+            ("remember", None, [ctypes.c_void_p, size, it, it, it, ctypes.c_bool, ctypes.c_int, ctypes.c_void_p,
+                                size, ctypes.c_int]),
             ("is_fresh", ctypes.c_bool, [ctypes.c_void_p, it, it]),
             ("advance", None, [ctypes.c_void_p, ctypes.c_int, it])]:
         function = getattr(host, f"lowp_torch_{name}")
         function.restype, function.argtypes = result, arguments
-    return host if host.lowp_torch_begin(None, True) else None
+    return host if host.lowp_torch_begin(None, True, False) else None
 
 
 def _call(library, tensors, settings):
@@ -159,6 +161,8 @@ def _call(library, tensors, settings):
 def _call_on_gpu(library, tensors, settings, device):
     settings.stream = torch.cuda.current_stream(device).cuda_stream
     with torch.cuda.device(device):
+        if settings.reports and torch.cuda.is_current_stream_capturing():
+            raise ValueError("report is true, and the host reads reports: set it to False before a graph is captured")
         numbers = tensors[len(tensors) - 1].number - tensors[0].number + 1
         size = numbers * library.lowp_torch_report_size() if settings.reports else 0
         scratch = torch.empty(size, dtype=torch.uint8, device=device)
@@ -218,8 +222,6 @@ def _check_parameter(name, p, group):
     """Returns the parameter's memory in this process."""
     value = shards.local(p.detach())
     _check_tensor(f"{name}, value", value, _STORAGES[group["storage"]][0])
-    if value.is_cuda and group["storage"] != "plain":
-        _refuse(f"{name}, value", value, f"on a GPU, storage must be plain, not {group['storage']}")
     if not value.is_contiguous() and torch.empty_like(value).stride() != value.stride():
         _refuse(f"{name}, value", value, "its elements must lie side by side, each once")
     if value.is_neg():
@@ -250,7 +252,8 @@ def _check_group(group, optimizer):
 
     for name in ("lr", "eps", "weight_decay"):
         if torch.is_tensor(group.get(name)) and group[name].numel() != 1:
-            raise ValueError(f"{name} is {group[name]}, and must be one number")
+            raise ValueError(f"{name} is {group[name]}, and must be one number: give parameters with "
+                             "another one a group of their own")
         if not (float(group.get(name, 0)) >= 0 and as_float32(group.get(name, 0)) < math.inf):
             raise ValueError(f"{name} is {group[name]}, and must be finite in float32 and not negative")
     if len(group.get("betas", (0, 0))) != 2:
@@ -271,9 +274,9 @@ def _check_group(group, optimizer):
     if not 0 <= group.get("first_tensor", 0) < 2**31:
         raise ValueError(f"first_tensor is {group['first_tensor']}, and must be from 0 to 2^31 - 1")
     for name in ("amsgrad", "capturable", "differentiable"):
-        if group.get(name):
-            kind = type(optimizer).__name__
-            raise ValueError(f"{name} is {group[name]}: lowp_torch.{kind} does not have it")
+        if group.get(name) and (name != "capturable" or name not in optimizer.defaults):
+            raise ValueError(f"{name} is {group[name]}: lowp_torch.{type(optimizer).__name__} does not have it, "
+                             "so leave it False")
     if group.get("foreach") and group.get("fused"):
         raise ValueError("fused and foreach cannot be True together")
     if not group.get("decoupled_weight_decay", True) and group["weight_decay"]:
@@ -326,6 +329,14 @@ class _Call:
         self.names = [name for _, _, name, *_ in listed]
         self.params = [p for _, _, _, p, _, _ in listed]
         self.states = [state for *_, state in listed]
+        self.stored = None
+        if group.get("capturable"):  # the struct that step.hpp has: lr, step, stream
+            first = ctypes.c_int64(listed[0][1] << 32).value
+            self.stored = torch.tensor([0, step, first], device=self.device)
+            self.settings.stored = self.stored.data_ptr()
+            self.lr, self.step = self.stored.view(torch.float64)[0], self.stored[1]
+            for state in self.states:
+                state["step"] = self.step
         self.copies = []  # memory of parameters that are stepped in a copy of row-major order
         self.places = []
         moment = optimizer._moment_of(self.params[0], group)
@@ -369,7 +380,7 @@ class _Table:
             listed.sort(key=lambda each: each[1])
             self.calls.append(_Call(optimizer, optimizer.param_groups[i], listed))
         self._set_rates(optimizer)
-        if self._host and not any(shards.is_sharded(p) for group in optimizer.param_groups for p in group["params"]):
+        if self._host:
             self._remember(optimizer, list(calls.values()))
 
     @classmethod
@@ -386,15 +397,18 @@ class _Table:
             arrays = optimizer._arrays_of(group)
             for number, name, p in numbered:
                 call, target, mode, state = 0, None, 0, {}
+                value = shards.local(p.detach())
                 if id(p) in places:
                     call, j, (*_, g, state) = places[id(p)]
                     t = self.calls[call].tensors[j]
                     target = ctypes.addressof(t) + _Tensor.g.offset
-                    reads = optimizer._reads_gradients and g is p.grad and self._chosen[0] and p.is_contiguous()
+                    is_its = g is p.grad or shards.is_sharded(p) and g.data_ptr() == shards.local(p.grad).data_ptr()
+                    reads = optimizer._reads_gradients and is_its and self._chosen[0] and value.is_contiguous()
                     mode = 1 if reads else 2
                     if mode == 2:
                         self._given.append((name, p, group, t, g.dtype))
-                self._host.lowp_torch_remember(self._watch, i, p, state, arrays, mode, target, p.numel(), call)
+                self._host.lowp_torch_remember(self._watch, i, p, state, arrays, shards.is_sharded(p), mode, target,
+                                                value.numel(), call)
         self._host.lowp_torch_seal(self._watch, optimizer.state)
 
     def is_fresh(self, optimizer):
@@ -405,7 +419,7 @@ class _Table:
                                                    optimizer.state)):
             return False
         for name, p, group, t, of_gradient in self._given:
-            _check_gradient(name, p, p)
+            _check_gradient(name, p, shards.local(p.detach()))
             g = optimizer._taken_gradient(name, p, group)
             if g.dtype != of_gradient:  # of a library that steps these
                 return False
@@ -420,7 +434,8 @@ class _Table:
         for i, group in enumerate(optimizer.param_groups):
             if torch.is_tensor(group["lr"]) and group["lr"].numel() != 1:
                 _check_group(group, optimizer)
-            rates = (float(group["lr"]), *map(float, group.get("betas", (0, 0))), float(group.get("eps", 0)),
+            reads_lr = not (group.get("capturable") and torch.is_tensor(group["lr"]))  # a step copies it then
+            rates = (float(group["lr"]) if reads_lr else 0.0, *map(float, group.get("betas", (0, 0))), float(group.get("eps", 0)),
                      float(group["weight_decay"]), group.get("seed", 0))
             if rates != self._rates[i]:
                 if self._rates[i]:
@@ -432,12 +447,16 @@ class _Table:
                         (settings.lr, settings.beta1, settings.beta2, settings.eps, settings.weight_decay,
                          seed) = rates
                         settings.seed = seed % 2**64
+                        if call.stored is not None and reads_lr:
+                            call.lr.fill_(settings.lr)
 
     def advance(self, call):
         """Counts a step."""
         step = call.settings.step
         call.settings.step = step + 1
-        if self._watch:
+        if call.stored is not None:
+            pass  # memory of the tensors' device has counted it
+        elif self._watch:
             self._host.lowp_torch_advance(self._watch, self.calls.index(call), step)
         else:
             for state in call.states:
@@ -466,9 +485,11 @@ class _Optimizer(torch.optim.Optimizer):
         first_tensor  the index of the first parameter. Optimizers with one seed need indices that differ:
                      two parameters with both alike round in the same directions
         maximize     steps along the gradient, not against it
+        capturable   of AdamW: a step reads `lr`, if it is a tensor, and its own number where the
+                     parameters lie, so that a CUDA graph can hold it
 
     Every step is one fused pass, so `foreach` and `fused` change nothing; both True are refused.
-    `amsgrad`, `capturable` and `differentiable` are refused.
+    `amsgrad` and `differentiable` are refused.
 
     If `report` is true, a step leaves `reports`: a Report for each parameter's name. It may be set
     for some steps only.
@@ -626,24 +647,35 @@ class _Optimizer(torch.optim.Optimizer):
         return {**dict.fromkeys([*self._moments, *scales, "written", *_STORAGES], True), "step": False}
 
     def _library_of(self, p, group, of_gradient=None):
-        moment = self._moment_of(p, group).name
+        moment, is_stored = self._moment_of(p, group).name, p.is_cuda and bool(group.get("capturable"))
         is_exact = p.dtype == torch.float32 and moment in ("float32", "none")
         capability = "".join(map(str, torch.cuda.get_device_capability(p.device))) if p.is_cuda else None
         of_gradient = [_NAMES[of_gradient]] if of_gradient not in (None, p.dtype) else []
         return _library(self._kind, _NAMES[p.dtype], group["storage"], moment,
-                        "nearest" if is_exact else group["rounding"], *of_gradient, capability=capability)
+                        "nearest" if is_exact else group["rounding"], *of_gradient, capability=capability,
+                        is_stored=is_stored)
 
     def _take(self, table, call):
         """Steps the parameters of a call."""
         settings = call.settings
-        settings.reports, is_first = bool(self.report), settings.step == 1
+        settings.reports = bool(self.report)
         copies = [value.contiguous() for _, value in call.copies]
         for (t, _), each in zip(call.copies, copies):
             t.p = each.data_ptr()
-        if call.device.type == "cuda":
-            _call_on_gpu(call.library, call.tensors, settings, call.device)
-        else:
-            _call(call.library, call.tensors, settings)
+        if call.stored is not None:
+            call.step += 1
+            if torch.is_tensor(call.group["lr"]):
+                call.lr.copy_(call.group["lr"])
+        try:
+            if call.device.type == "cuda":
+                _call_on_gpu(call.library, call.tensors, settings, call.device)
+            else:
+                _call(call.library, call.tensors, settings)
+        except ValueError:
+            if call.stored is not None:
+                call.step -= 1
+            raise
+        is_first = settings.step == 1
         for (_, value), each in zip(call.copies, copies):
             value.copy_(each)
         table.advance(call)
@@ -676,7 +708,17 @@ class _Optimizer(torch.optim.Optimizer):
         value = shards.local(p.detach()).contiguous()
         _fill(t, number, name, value, None, state, self._written_of(p, state), group["storage"], (), None,
               self._place_of(name, p, group))
-        self._library_of(p, group).lowp_torch_resync(ctypes.byref(t), 1)
+        library = self._library_of(p, group)
+        if not value.is_cuda:
+            library.lowp_torch_resync(ctypes.byref(t), 1)
+        else:
+            settings = _Settings(stream=torch.cuda.current_stream(value.device).cuda_stream)
+            restarted = torch.zeros(1, dtype=torch.int64, device=value.device)
+            with torch.cuda.device(value.device):
+                if not library.lowp_torch_resync_on_gpu(ctypes.byref(t), 1, ctypes.byref(settings),
+                                                        ctypes.c_void_p(restarted.data_ptr())):
+                    raise ValueError(settings.error.decode())
+            t.restarted = int(restarted) if checks else 0
         if t.restarted:
             self.resyncs[name] += 1
 
@@ -703,7 +745,8 @@ class _Optimizer(torch.optim.Optimizer):
             fate = "dropped" if extra else "not used"
             warnings.warn(f"lowp_torch: {name} has a state of \"{old}\", and its storage is \"{storage}\". It starts "
                           f"from the value that it holds; what \"{old}\" kept is {fate}.", stacklevel=2)
-        state.setdefault("step", 0)
+        if "step" not in state:  # on the device of the parameter if a graph may count it
+            state["step"] = torch.zeros((), dtype=torch.int64, device=p.device) if group.get("capturable") else 0
         place = self._place_of(name, p, group)
         for slot, dtype in slots.items():
             scales, is_code = f"{slot}_{moment.scales}", slot in zeros and bool(moment.scales)
@@ -731,13 +774,13 @@ class _Optimizer(torch.optim.Optimizer):
         if extra:
             count = torch.Size([-(-math.prod(place.shape) // _BLOCK)])
             if self._written_of(p, state) is None:
-                written = torch.zeros(count, dtype=torch.int64)
+                written = torch.zeros(count, dtype=torch.int64, device=p.device)
                 if shards.is_sharded(p):
                     self._written[p] = written
                 else:
                     state["written"] = written
                 self._sync(group, number, name, p, state, checks=False)
-            _check_tensor(f"{name}, written", self._written_of(p, state), (torch.int64,), count)
+            _check_tensor(f"{name}, written", self._written_of(p, state), (torch.int64,), count, p.device)
         return state
 
     @staticmethod
@@ -803,8 +846,8 @@ class _Optimizer(torch.optim.Optimizer):
     def _restore(self, state_dict):
         """Replaces the tensors of a state that PyTorch has loaded by those of the dict."""
         saved = (i for group in state_dict["param_groups"] for i in group["params"])
-        params = ((group, p) for group in self.param_groups for p in group["params"])
-        for i, (group, p) in zip(saved, params):
+        params = ((group, *each) for group, numbered in self._numbered() for _, *each in numbered)
+        for i, (group, name, p) in zip(saved, params):
             if i not in state_dict["state"]:
                 continue
             state, theirs = self.state[p], state_dict["state"][i]
@@ -813,36 +856,9 @@ class _Optimizer(torch.optim.Optimizer):
             theirs.pop("__bnb_optimizer_quant_state__", None)
             state.update(_copied(theirs, p.device))
             self._open(state, group)
-            self._place_blocks(p, state)
-
-    def _place_blocks(self, p, state):
-        """Gives scales of flat blocks, as those of bitsandbytes and FlashOptim, the rows of a parameter."""
-        maps = [state.pop(f"qmap{i}", None) for i in (1, 2)]
-        for slot, of_codes in zip(self._moments, maps):
-            for scales, block in (("absmax", 256), ("scales", 32)):
-                old = state.get(f"{slot}_{scales}")
-                sizes = shards.blocks_shape(p.shape, block)
-                if old is None or old.shape == sizes or old.dim() != 1 or old.numel() != -(-p.numel() // block):
-                    continue  # a step checks it
-                if p.shape[-1] % block == 0:
-                    state[f"{slot}_{scales}"] = old.view(sizes)
-                    continue
-                if of_codes is None:
-                    raise ValueError(f"{slot}: its blocks of {block} cross rows of a parameter of sizes "
-                                     f"{list(p.shape)}, and the state has no map of its codes")
-                if not self._warned & {"blocks"}:
-                    self._warned.add("blocks")
-                    warnings.warn(f"lowp_torch: blocks of {block} in {slot} cross rows of {p.shape[-1]}. Here "
-                                  "they do not: it is rounded anew, as are others that are like it.", stacklevel=2)
-                of_codes = of_codes.float()
-                values = of_codes[state[slot].long()].view(-1) * old.repeat_interleave(block)[: p.numel()]
-                rows = torch.nn.functional.pad(values.view(-1, p.shape[-1]), (0, -p.shape[-1] % block))
-                rows = rows.view(-1, block)
-                largest = rows.abs().amax(1)
-                shares = rows / largest.where(largest > 0, 1.0)[:, None]
-                codes = torch.bucketize(shares, (of_codes[:-1] + of_codes[1:]) / 2).to(torch.uint8)
-                codes = codes.view(*p.shape[:-1], -1)[..., : p.shape[-1]]
-                state[slot], state[f"{slot}_{scales}"] = codes.contiguous(), largest.view(sizes)
+            moment = self._moment_of(p, group)
+            slots = {slot: (dtype, moment.scales) for slot, dtype in zip(self._moments, moment.dtypes)}
+            checkpoints.taken_over(name, p, state, slots, self._warned)
 
     def _open(self, state, group):
         """Gives a state of bitsandbytes or of FlashOptim the names and the dtypes of this class."""
@@ -865,8 +881,8 @@ class _Optimizer(torch.optim.Optimizer):
 
 
 class AdamW(_Optimizer):
-    __doc__ = """A drop-in for torch.optim.AdamW. It opens the states of bitsandbytes' AdamW8bit and of
-    FlashOptim's FlashAdamW.
+    __doc__ = """A drop-in for torch.optim.AdamW. It opens the states of AdamW8bit of bitsandbytes and of
+    torchao, and of FlashOptim's FlashAdamW.
 
     """ + _Optimizer.__doc__
 

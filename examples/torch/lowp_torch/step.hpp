@@ -12,7 +12,6 @@
 #include <lowp/update.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -56,10 +55,16 @@ struct tensor {
   /// Returns whether the elements are one run, as a `run` of 0 says too.
   bool is_run() const { return run == 0 || run >= n; }
 };
+/// What changes from one replay of a CUDA graph to the next; lowp::cuda::step_state too.
+struct stored {
+  double lr;
+  std::uint64_t step, stream;
+};
 struct settings {
   double lr, beta1, beta2, eps, weight_decay;
   std::uint64_t seed, step;
   void *stream, *scratch;  ///< of a GPU; `scratch` has room for a report of each tensor's number
+  struct stored const* stored;  ///< or null: it replaces lr and step, and lies where the tensors do
   std::int32_t reports;
   std::int32_t checked;     ///< true if no tensor shares memory, and all are aligned
   std::uint64_t restarted;  ///< out: the sum of those of all tensors
@@ -198,21 +203,24 @@ void for_each_run(layout const& widths, tensor const& t, std::size_t first, std:
   }
 }
 
-#ifndef __CUDACC__
-
-/// Elements that a thread takes at once.
-constexpr std::size_t shard = 64 * block;
-
+struct key_table {
+  std::int16_t of[2][block];
+};
 constexpr auto keys = [] {
-  std::array<std::array<std::int16_t, block>, 2> all{};
+  key_table all{};
   std::uint64_t random = 1;
-  for (auto& each : all)
+  for (auto& each : all.of)
     for (std::int16_t& key : each) {
       random = random * 6364136223846793005 + 1442695040888963407;
       key = static_cast<std::int16_t>(random >> 48 | 1);
     }
   return all;
 }();
+
+#ifndef __CUDACC__
+
+/// Elements that a thread takes at once.
+constexpr std::size_t shard = 64 * block;
 
 /// Returns two sums of products of codes of 16 bits and odd keys, modulo 2^32. They differ if one
 /// code does; other changes are missed once in 2^32. A compiler makes it a dot product of packs.
@@ -222,8 +230,8 @@ inline std::uint64_t fingerprint_of(lowp::bfloat16 const* p, std::size_t n) {
   std::uint32_t low = 0, high = 0;
   for (std::size_t i = 0; i < block; ++i) {
     auto const bits = static_cast<std::int16_t>(p[i].bits());
-    low += static_cast<std::uint32_t>(bits * keys[0][i]);
-    high += static_cast<std::uint32_t>(bits * keys[1][i]);
+    low += static_cast<std::uint32_t>(bits * keys.of[0][i]);
+    high += static_cast<std::uint32_t>(bits * keys.of[1][i]);
   }
   return std::uint64_t{high} << 32 | low;
 }
@@ -317,6 +325,7 @@ void sync_all(auto const& kind, std::span<tensor> tensors, auto const& checks) {
 }
 
 void step_all(auto const& kind, std::span<tensor> tensors, settings& s) {
+  if (s.stored != nullptr) s.lr = s.stored->lr, s.step = s.stored->step;
   kind.check(s);
   if (s.checked == 0) check_memory(kind.layout, tensors);
   for (tensor& t : tensors) t.restarted = 0;

@@ -8,6 +8,7 @@ import ctypes
 import io
 import sys
 import types
+import warnings
 
 import flashoptim
 import lowp_torch
@@ -157,7 +158,7 @@ def check_checkpoints():
                                       (flashoptim.FlashLion, lowp_torch.Lion, torch.float16, 32),
                                       (flashoptim.FlashLion, lowp_torch.Lion, torch.bfloat16, 32)]:
         torch.manual_seed(3)
-        p, q = (torch.nn.Parameter(torch.randn(3, SIZE // 3).to(dtype)) for _ in range(2))
+        p, q = (torch.nn.Parameter(torch.randn(3, 3200).to(dtype)) for _ in range(2))
         optimizer = theirs([p], lr=1e-2, weight_decay=0.1, master_weight_bits=bits)
         for _ in range(3):
             p.grad = (torch.randn(p.shape) * 0.1).to(dtype)
@@ -174,7 +175,7 @@ def check_checkpoints():
         assert torch.equal(state[storage], held["error_bits"])
         for name in ours._moments:
             assert torch.equal(state[name], held[name].quantized)
-            assert torch.equal(state[f"{name}_scales"], held[name].scales)
+            assert torch.equal(state[f"{name}_scales"].view(-1), held[name].scales)
         names = {f"{name}{end}" for name in ours._moments for end in ("", "_scales")}
         assert set(state) - {"step"} == {storage, *names}
         try:
@@ -197,6 +198,37 @@ def check_checkpoints():
             assert (state[name].int() - held[name].quantized.int()).abs().max() <= 1
 
 
+def check_rows():
+    """Takes over states whose blocks cross rows: by their values, and a warning says so."""
+    torch.manual_seed(4)
+    p, q = (torch.nn.Parameter(torch.ones(30, 77, dtype=torch.float16)) for _ in range(2))
+    theirs = flashoptim.FlashAdamW([p], lr=1e-2, master_weight_bits=24)
+    for _ in range(3):
+        p.grad = torch.randn(p.shape).half()
+        theirs.step()
+    for settings in (dict(state_dtype="companded"), dict(state_dtype=torch.float32)):
+        ours = lowp_torch.AdamW([q], storage="corrected8", **settings)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            ours.load_state_dict(theirs.state_dict())
+        assert len([each for each in caught if "cross rows of 77" in str(each.message)]) == ("companded" in settings.values())
+        state, held = ours.state[q], theirs.state[p]
+        for slot, is_signed in (("exp_avg", True), ("exp_avg_sq", False)):
+            def values(codes, scales):
+                q, s = codes.double() / (127 if is_signed else 255), scales.double()
+                return q / (2 - q.abs()) * s if is_signed else (q * s) ** 2
+            codes, scales = held[slot].quantized, held[slot].scales
+            want = values(codes.view(-1), scales.repeat_interleave(32)[:codes.numel()]).view(30, 77)
+            got = state[slot].double()
+            if "companded" in settings.values():
+                assert state[f"{slot}_scales"].shape == (30, 3)
+                got = values(state[slot], state[f"{slot}_scales"].repeat_interleave(32, 1)[:, :77])
+            tolerance = 2e-2 if "companded" in settings.values() else 1e-6
+            assert (got - want).abs().max() <= tolerance * want.abs().max() and got.abs().max() > 0
+        q.grad = torch.randn(q.shape).half()
+        ours.step()
+
+
 on_a_cpu()
 torch.manual_seed(1)
 check_moments()
@@ -205,3 +237,4 @@ check_steps("a", flashoptim.FlashAdamW, "exp_avg", weight_decay=0.1)
 check_steps("l", flashoptim.FlashLion, "exp_avg", weight_decay=0.1)
 check_steps("s", flashoptim.FlashSGD, "momentum_buffer", momentum=0.9)
 check_checkpoints()
+check_rows()

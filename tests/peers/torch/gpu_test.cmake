@@ -13,7 +13,6 @@ if(NOT python OR NOT nvcc)
 endif()
 set(ENV{CUDACXX} ${nvcc})
 set(ENV{CXX} ${CXX})
-set(ENV{NVCC_APPEND_FLAGS} -no-compress)  # the emulated GPU reads PTX
 set(ENV{TORCH_EXTENSIONS_DIR} ${SCRATCH}/extensions)
 set(ENV{PYTHONPATH} ${ROOT}/examples/torch)
 set(ENV{PYTHONDONTWRITEBYTECODE} 1)
@@ -23,5 +22,6 @@ if(NOT DEFINED ENV{LOWP_GPU})
   message("SKIPPED: LOWP_GPU does not name an emulated GPU")
   return()
 endif()
+set(ENV{NVCC_APPEND_FLAGS} "-no-compress --cudart shared")  # the emulated GPU reads PTX and is a runtime
 execute_process(COMMAND sh -c ". ${ROOT}/tests/cuda/gpu.sh && on_device ${python} ${test} step"
                 COMMAND_ERROR_IS_FATAL ANY)

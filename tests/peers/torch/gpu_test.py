@@ -2,8 +2,9 @@
 """Compares steps of lowp_torch's libraries for a GPU with those for the processor, bit for bit.
 Memory comes from the CUDA runtime, so that an emulated one serves.
 
-    gpu_test.py build   compiles the libraries and loads them beside PyTorch: they share its runtime
-    gpu_test.py step    steps on the GPU that the runtime has, without PyTorch
+    gpu_test.py build   compiles a library and loads it beside PyTorch: it needs no other runtime
+    gpu_test.py step    steps on the GPU that the runtime has, without PyTorch: also storages that keep
+                        more than the weight, and a captured graph
 """
 
 import ctypes
@@ -20,22 +21,25 @@ KINDS = [("adamw", "bfloat16", "plain", "bfloat16", "stochastic"),
          ("adamw", "float32", "plain", "uint8", "nearest"),
          ("adamw", "bfloat16", "plain", "companded", "stochastic"),
          ("lion", "bfloat16", "plain", "uint8", "stochastic_fast"),
-         ("direction", "float16", "plain", "none", "stochastic")]
+         ("direction", "float16", "plain", "none", "stochastic"),
+         ("adamw", "bfloat16", "kahan", "bfloat16", "nearest"),
+         ("adamw", "bfloat16", "master", "float32", "nearest"),
+         ("adamw", "float16", "corrected8", "companded", "stochastic")]
+STORED = KINDS[0]  # whose learning rate and step number lie in device memory
 SIZES = {3: 1, 4: 5000, 7: 256, 8: 1000}  # by numbers, which have gaps
 BYTES = {"float32": 4, "bfloat16": 2, "float16": 2, "uint8": 1, "companded": 1, "none": 0}
+BESIDE = {"plain": 0, "kahan": 2, "master": 4, "corrected8": 1}
 SCALES = {"uint8": (4, 256), "companded": (2, 32)}  # bytes of a scale, codes that share it
 
 
 def build():
     import torch
     from lowp_torch import optimizer
-    for kind in KINDS:
-        optimizer._library(*kind, capability=CAPABILITY)
-    with open("/proc/self/maps", encoding="utf-8") as file:
-        runtimes = {line.split()[-1] for line in file if "libcudart" in line}
-    assert len(runtimes) == 1, runtimes
-    assert os.path.dirname(os.path.dirname(torch.__file__)) in runtimes.pop()
-    print(f"PyTorch {torch.__version__}: {len(KINDS)} libraries of nvcc loaded beside it")
+    optimizer._library(*KINDS[0], capability=CAPABILITY)
+    path = compiler.built(KINDS[0], CAPABILITY)
+    with open(path, "rb") as file:
+        assert b"libcudart.so" not in file.read()
+    print(f"PyTorch {torch.__version__}: a library of nvcc loaded beside it")
 
 
 class Report(ctypes.Structure):
@@ -55,7 +59,7 @@ class Tensor(ctypes.Structure):
 class Settings(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "beta1", "beta2", "eps", "weight_decay")] + [
         ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("stream", ctypes.c_void_p),
-        ("scratch", ctypes.c_void_p), ("reports", ctypes.c_int32), ("checked", ctypes.c_int32),
+        ("scratch", ctypes.c_void_p), ("stored", ctypes.c_void_p), ("reports", ctypes.c_int32), ("checked", ctypes.c_int32),
         ("restarted", ctypes.c_uint64), ("error", ctypes.c_char * 1000)]
 
 
@@ -83,8 +87,14 @@ class Host:
         ctypes.memmove(address, data, len(data))
         return address
 
+    def put(self, address, data):
+        ctypes.memmove(address, data, len(data))
+
     def get(self, address, size):
         return ctypes.string_at(address, size)
+
+    def wait(self):
+        pass
 
 
 class Device:
@@ -106,15 +116,39 @@ class Device:
         self.call("cudaMemcpy", address, data, ctypes.c_size_t(len(data)), 1)
         return address.value
 
+    def put(self, address, data):
+        self.wait()
+        self.call("cudaMemcpy", ctypes.c_void_p(address), data, ctypes.c_size_t(len(data)), 1)
+
+    def wait(self):
+        self.call("cudaStreamSynchronize", ctypes.c_void_p(self.stream))
+
     def get(self, address, size):
         data = ctypes.create_string_buffer(size)
         self.call("cudaMemcpy", data, ctypes.c_void_p(address), ctypes.c_size_t(size), 2)
         return data.raw
 
 
+def resynced(tensors, memory, library, checks):
+    """Returns how many blocks were written from outside. Without `checks` they are only recorded."""
+    for t in tensors:
+        t.checks = checks
+    if not memory.stream:
+        before = sum(t.restarted for t in tensors)
+        library.lowp_torch_resync(tensors, len(tensors))
+        return sum(t.restarted for t in tensors) - before
+    count = memory.place(b"\0" * 8)
+    library.lowp_torch_resync_on_gpu.restype = ctypes.c_bool
+    settings = Settings(stream=memory.stream)
+    assert library.lowp_torch_resync_on_gpu(tensors, len(tensors), ctypes.byref(settings),
+                                            ctypes.c_void_p(count)), settings.error
+    memory.wait()
+    return struct.unpack("<Q", memory.get(count, 8))[0]
+
+
 def run(kind, memory, library, reports):
-    """Returns all that three steps have written."""
-    optimizer, element, _, moment, _ = kind
+    """Returns all that three steps have written. Between them weights are written from outside."""
+    optimizer, element, storage, moment, _ = kind
     moments = {"adamw": ("m", "v"), "lion": ("m",), "direction": ()}[optimizer]
     source = random.Random(1)
     library.lowp_torch_step.restype = ctypes.c_bool
@@ -128,14 +162,28 @@ def run(kind, memory, library, reports):
             if moment in SCALES:
                 width, block = SCALES[moment]
                 arrays[f"{name}_scales"] = b"\0" * (width * -(-size // block))
+        if BESIDE[storage]:
+            arrays["extra"] = b"\0" * (size * BESIDE[storage])
+            arrays["written"] = b"\0" * (8 * -(-size // 256))
+            if storage == "master":  # the weights of bfloat16, as float32
+                codes = struct.unpack(f"<{size}H", arrays["p"])
+                arrays["extra"] = struct.pack(f"<{size}I", *(code << 16 for code in codes))
         for name, data in arrays.items():
             setattr(t, name, memory.place(data))
             written.append((getattr(t, name), len(data)))
     outcomes = []
+    if BESIDE[storage]:
+        resynced(tensors, memory, library, False)
     for step in range(1, 4):
+        if BESIDE[storage] and step > 1:
+            for t in tensors:  # its last element; a step finds it, or resync does
+                memory.put(t.p + 2 * (t.n - 1), b"\0\x3d")
+            if step == 3:
+                outcomes += [resynced(tensors, memory, library, True)]
+                assert outcomes[-1] == len(tensors), outcomes
         for t in tensors:
             t.g = memory.place(numbers(t.n, element, source))
-        settings = Settings(1e-2, 0.9, 0.99, 1e-8, 0.1, 2**40 + 7, step, memory.stream, None, reports, False)
+        settings = Settings(1e-2, 0.9, 0.99, 1e-8, 0.1, 2**40 + 7, step, memory.stream, None, None, reports, False)
         if reports and memory.stream:
             count = max(SIZES) - min(SIZES) + 1
             library.lowp_torch_report_size.restype = ctypes.c_size_t
@@ -143,9 +191,41 @@ def run(kind, memory, library, reports):
         assert library.lowp_torch_step(tensors, len(tensors), ctypes.byref(settings)), settings.error
         if reports:
             outcomes += [tuple(getattr(t.outcome, field) for field, _ in Report._fields_) for t in tensors]
-    if memory.stream:
-        memory.call("cudaStreamSynchronize", ctypes.c_void_p(memory.stream))
+    memory.wait()
     return [memory.get(*each) for each in written], outcomes
+
+
+def replayed(memory, library):
+    """Returns what five steps write whose number and rate lie in memory: on a GPU, replays of a graph."""
+    library.lowp_torch_step.restype = ctypes.c_bool
+    source, tensors = random.Random(2), (Tensor * len(SIZES))()
+    stored = memory.place(b"\0" * 24)
+    for t, (number, size) in zip(tensors, SIZES.items()):
+        t.n, t.number, t.name = size, number, b"w"
+        t.p, t.g = memory.place(numbers(size, "bfloat16", source)), memory.place(b"\0" * 2 * size)
+        t.m, t.v = memory.place(b"\0" * 2 * size), memory.place(b"\0" * 2 * size)
+    settings = Settings(0.0, 0.9, 0.99, 1e-8, 0.1, 2**40 + 7, 9, memory.stream, None, stored, False, False)
+
+    def step():
+        assert library.lowp_torch_step(tensors, len(tensors), ctypes.byref(settings)), settings.error
+
+    graph, replay = ctypes.c_void_p(), ctypes.c_void_p()
+    if memory.stream:
+        stream = ctypes.c_void_p(memory.stream)
+        memory.call("cudaStreamBeginCapture", stream, 0)
+        step()
+        memory.call("cudaStreamEndCapture", stream, ctypes.byref(graph))
+        memory.call("cudaGraphInstantiate", ctypes.byref(replay), graph, ctypes.c_ulonglong(0))
+    for number in range(1, 6):
+        for t in tensors:
+            memory.put(t.g, numbers(t.n, "bfloat16", source))
+        memory.put(stored, struct.pack("<dqq", 1e-2 / number, number, min(SIZES) << 32))
+        if memory.stream:
+            memory.call("cudaGraphLaunch", replay, stream)
+        else:
+            step()
+    memory.wait()
+    return [memory.get(address, 2 * t.n) for t in tensors for address in (t.p, t.m, t.v)]
 
 
 def refused(library, device):
@@ -158,7 +238,7 @@ def refused(library, device):
     for lr, number, words in [(-1.0, 4, b"lr is -1"), (1.0, 0, b"'layer.w'")]:
         if number == 0:
             tensors[0].g = None
-        settings = Settings(lr, 0.9, 0.99, 1e-8, 0.1, 1, 1, device.stream, None, 0, False)
+        settings = Settings(lr, 0.9, 0.99, 1e-8, 0.1, 1, 1, device.stream, None, None, 0, False)
         assert not library.lowp_torch_step(tensors, 1, ctypes.byref(settings))
         assert words in settings.error, settings.error
 
@@ -174,6 +254,10 @@ def step():
         if kind == KINDS[0]:
             refused(gpu, device)
         print("_".join(kind), "the bits of the processor")
+    gpu = ctypes.CDLL(compiler.built(STORED, CAPABILITY, True))
+    want, got = replayed(Host(), ctypes.CDLL(compiler.built(STORED))), replayed(device, gpu)
+    assert want == got and want[0] != want[3]
+    print("replays of a graph: the bits of the processor")
 
 
 {"build": build, "step": step}[sys.argv[1]]()

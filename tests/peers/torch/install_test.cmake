@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# pip installs examples/torch, and the installed optimizer steps without the checkout.
+# pip makes one wheel of examples/torch for all versions of Python. What it installs steps without the checkout.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/torch.cmake)
 python_with(python setuptools pip torch)
@@ -9,10 +9,16 @@ endif()
 set(ENV{CXX} ${CXX})
 set(ENV{PYTHONDONTWRITEBYTECODE} 1)
 set(ENV{LOWP_TORCH_KINDS} "adamw_bfloat16_plain_bfloat16_stochastic* elements")
-set(pip ${python} -m pip install -q --no-build-isolation --no-deps --target ${SCRATCH}/site)
+set(pip ${python} -m pip wheel -q --no-build-isolation --no-deps -w ${SCRATCH}/wheel)
 file(REMOVE_RECURSE ${SCRATCH})
 file(GLOB before ${ROOT}/examples/torch/*)
 execute_process(COMMAND ${pip} ${ROOT}/examples/torch COMMAND_ERROR_IS_FATAL ANY)
+file(GLOB wheel ${SCRATCH}/wheel/*)
+if(NOT wheel MATCHES "/lowp_torch-[0-9.]+-cp39-abi3-[a-z0-9_]+[.]whl$")
+  message(SEND_ERROR "the wheel is ${wheel}")
+endif()
+execute_process(COMMAND ${python} -m pip install -q --no-deps --target ${SCRATCH}/site ${wheel}
+                COMMAND_ERROR_IS_FATAL ANY)
 file(GLOB after ${ROOT}/examples/torch/*)
 if(NOT before STREQUAL after)
   message(SEND_ERROR "pip leaves files in the checkout:\n${after}")
@@ -41,6 +47,18 @@ assert os.path.exists(os.environ['TORCH_EXTENSIONS_DIR'])
 assert os.path.exists(os.path.join(os.path.dirname(lowp_torch.__file__), 'memory.hpp'))
 ")
 execute_process(COMMAND ${python} ${SCRATCH}/program.py COMMAND_ERROR_IS_FATAL ANY)
+
+# Its GPU's source finds all that it includes, as far as nvcc is here to say so.
+find_program(nvcc nvcc HINTS $ENV{CUDA_HOME}/bin /usr/local/cuda/bin)
+if(nvcc)
+  set(ENV{CUDACXX} "${nvcc} -E")
+  execute_process(COMMAND ${python} -c "
+from lowp_torch import build
+path = build.built(build.COMMON[0], '90')
+with open(path, encoding='utf-8') as file:
+    assert 'step_on_gpu' in file.read()
+" COMMAND_ERROR_IS_FATAL ANY)
+endif()
 
 set(ENV{LOWP_TORCH_KINDS} float64_plain)
 execute_process(COMMAND ${pip} ${ROOT}/examples/torch RESULT_VARIABLE status ERROR_VARIABLE error

@@ -15,6 +15,7 @@ import weakref
 import torch
 import torch.distributed.checkpoint.state_dict
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 import lowp_torch
 
@@ -187,7 +188,7 @@ def check_resume(kind, storage, dtype, state, rounding):
         give_gradients(model, step)
         optimizer.step()
     file.seek(0)
-    weights, saved = torch.load(file)
+    weights, saved = torch.load(file, weights_only=True)
     resumed = make_model(dtype)
     resumed.load_state_dict(weights)
     other = kind(groups_of(resumed))  # the saved groups have all settings
@@ -684,6 +685,56 @@ def check_compile():
     torch.compiler.reset()
 
 
+def check_operator():
+    """The operator of a step has the bits of AdamW, alone and in a graph that torch.compile takes whole."""
+    def start(state):
+        torch.manual_seed(4)
+        params = [torch.randn(40, 700).to(BF16), torch.randn(33), torch.randn(0, 5).to(BF16)]
+        first, second = [[torch.full_like(p, zero if state is CODE else 0, dtype=state) for p in params]
+                         for zero in (127, 0)]
+        scales = [[torch.zeros(*p.shape[:-1], -(-p.shape[-1] // 256)) for p in params] for _ in range(2)]
+        return params, first, second, scales if state is CODE else [[], []]
+
+    def loop(params, first, second, scales, grads, rate, count):
+        for g in grads:
+            count = count + 1
+            lowp_torch.adamw_(params, g, first, second, rate, count, seed=SEED, absmax=scales[0], absmax_sq=scales[1])
+            rate = rate * 0.5
+        return params[0].float().sum()
+
+    for state in (F32, BF16, CODE):
+        want, *_ = start(state)
+        params = [nn.Parameter(p) for p in want]
+        optimizer = ADAMW(params, state_dtype=state, min_8bit_size=0, seed=SEED)
+        grads = [[torch.randn(p.shape) for p in params] for _ in range(3)]
+        for step, each in enumerate(grads):
+            optimizer.param_groups[0]["lr"] = torch.tensor(0.01 * 0.5**step)
+            for p, g in zip(params, each):
+                p.grad_dtype = None
+                p.grad = g
+            optimizer.step()
+        for compiled in (False, True):
+            held = start(state)
+            run = torch.compile(loop, backend="aot_eager", fullgraph=True) if compiled else loop
+            run(*held, grads, torch.tensor(0.01), torch.tensor(0))
+            for i, p in enumerate(params):
+                assert equal_bits(held[0][i], p), (state, compiled, i)
+                assert equal_bits(held[1][i], optimizer.state[p]["exp_avg"])
+                assert equal_bits(held[2][i], optimizer.state[p]["exp_avg_sq"])
+        params, first, second, scales = start(state)
+        rest = (torch.tensor(0.01), torch.tensor(1), 0.9, 0.99, 1e-8, 0.1, "stochastic", SEED, 3)
+        torch.library.opcheck(torch.ops.lowp.adamw_.default, (params, grads[0], first, second, *scales, *rest))
+    p, g, m, v = [torch.ones(4, 6)], [torch.ones(4, 6)], [torch.zeros(4, 6)], [torch.zeros(4, 6)]
+    for change, words in [(dict(grads=[]), "1 params, and 0 grads"), (dict(rounding="up"), "rounding is 'up'"),
+                          (dict(grads=[torch.ones(3)]), "grads[0]: a tensor of torch.float32, sizes [3]"),
+                          (dict(exp_avgs=[torch.zeros(6, 4).t()]), "it must be contiguous"),
+                          (dict(exp_avgs=[torch.zeros(4, 6, dtype=CODE)]), "there is no absmax"),
+                          (dict(lr=torch.tensor(-1.0)), "lr is -1")]:
+        given = {**dict(params=p, grads=g, exp_avgs=m, exp_avg_sqs=v, lr=torch.tensor(0.1), step=torch.tensor(1)), **change}
+        refused(lambda: lowp_torch.adamw_(**given), words)
+        assert (p[0] == 1).all()
+
+
 def check_first_states():
     """States are made with the optimizer, and follow a parameter until its first step. That takes no more
     for a weight that was written from outside."""
@@ -730,11 +781,13 @@ def check_settings():
         ({"lr": torch.tensor(-1.0)}, "lr is -1.0"), ({"eps": -1e-8}, "eps is -1e-08"),
         ({"weight_decay": math.nan}, "weight_decay is nan"), ({"betas": (0.9, 1.0)}, "beta2 is 1.0"),
         ({"betas": (-0.1, 0.9)}, "beta1 is -0.1"), ({"betas": (0.9,)}, "must be two numbers"),
-        ({"amsgrad": True}, "amsgrad is True"),
-        ({"capturable": True}, "capturable is True"), ({"seed": 0.5}, "seed is 0.5"),
+        ({"amsgrad": True}, "amsgrad is True: lowp_torch.AdamW does not have it, so leave it False"),
+        ({"seed": 0.5}, "seed is 0.5"),
         ({"differentiable": True}, "differentiable is True"), ({"storage": "fp8"}, "storage is fp8"),
         ({"rounding": "up"}, "rounding is up"), ({"storage": "split"}, 'here that is "corrected16"'),
-        ({"first_tensor": -1}, "first_tensor is -1"), ({"lr": torch.ones(2)}, "must be one number"), ({"state_dtype": F16}, "state_dtype is torch.float16"),
+        ({"first_tensor": -1}, "first_tensor is -1"), 
+        ({"lr": torch.ones(2)}, "must be one number: give parameters with another one a group of their own"),
+        ({"state_dtype": F16}, "state_dtype is torch.float16"),
         ({"state_dtype": torch.int8}, "torch.uint8, companded"), ({"storage": "corrected"}, "corrected8"),
         ({"min_8bit_size": 0.5}, "min_8bit_size is 0.5"),
         ({"foreach": True, "fused": True}, "fused and foreach"),
@@ -744,6 +797,8 @@ def check_settings():
         refused(lambda: optimizer.add_param_group({"params": [nn.Parameter(torch.ones(1))], **settings}),
                 words)
         assert len(optimizer.param_groups) == 1
+    for kind in (LION, DIRECTION):
+        refused(lambda: kind([{"params": p, "capturable": True}]), f"lowp_torch.{kind.__name__} does not have it")
     # Each is right, and their product is beyond float32: the step refuses it.
     p[0].grad = torch.ones(3)
     refused(lowp_torch.AdamW(p, lr=1e20, weight_decay=1e20, state_dtype=F32).step,
@@ -1008,6 +1063,82 @@ def check_scaler():
         assert not hasattr(optimizers[0], "found_inf")
 
 
+    # What the scaler sets: infinite gradients, and a scale of None for gradients that are unscaled.
+    p = nn.Parameter(torch.ones(5))
+    p.grad = torch.full_like(p, 2.0)
+    optimizer = ADAMW([p], lr=0.5, weight_decay=0.0, state_dtype=F32)
+    assert optimizer._step_supports_amp_scaling
+    for found, scale, moment in [(1.0, 4.0, 0.0), (0.0, None, 0.2), (0.0, 4.0, 0.9 * 0.2 + 0.05)]:
+        optimizer.found_inf, optimizer.grad_scale = torch.tensor(found), scale and torch.tensor(scale)
+        optimizer.step()
+        assert torch.allclose(optimizer.state[p]["exp_avg"], torch.tensor(moment)), (found, scale)
+        assert (p == 1).all() or not found
+    assert (p.grad == 0.5).all()
+
+
+def check_capturable():
+    """The learning rate and the step's number lie in tensors: the bits of a step that reads numbers."""
+    for storage, state, rounding in [("plain", BF16, "stochastic"), ("master", F32, "nearest"),
+                                     ("kahan", CODE, "stochastic_fast")]:
+        rates = [torch.tensor(0.01), torch.tensor(0.003)]
+        results, files = [], []
+        for capturable in (False, True):
+            model = make_model(BF16)
+            optimizer = optimizer_of(model, storage, state, rounding, capturable=capturable)
+            for group, rate in zip(optimizer.param_groups, rates):
+                group["lr"] = rate.clone()
+            scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+            held = [group["lr"] for group in optimizer.param_groups]
+            for step in range(1, 8):
+                give_gradients(model, step)
+                optimizer.step()
+                scheduler.step()
+                if step == 4:
+                    files.append(io.BytesIO())
+                    torch.save([model.state_dict(), optimizer.state_dict()], files[-1])
+            assert all(group["lr"] is each for group, each in zip(optimizer.param_groups, held))
+            results.append(optimizer)
+        check_same(*results)
+        last = list(model.parameters())[-1]
+        number = optimizer.state[last]["step"]
+        assert torch.is_tensor(number) and number.dtype == torch.int64 and number == 7
+        give_gradients(model, 8)
+        for group in optimizer.param_groups:
+            group["lr"].fill_(-1.0)
+        refused(optimizer.step, "lr is -1")
+        assert number == 7 and optimizer.state[last]["step"] == 7
+        for file, other in zip(files, (True, False)):  # each goes on as the other kind
+            file.seek(0)
+            weights, saved = torch.load(file, weights_only=True)
+            resumed = make_model(BF16)
+            resumed.load_state_dict(weights)
+            optimizer = ADAMW(groups_of(resumed))
+            for group in saved["param_groups"]:
+                group["capturable"] = other
+            optimizer.load_state_dict(saved)
+            scheduler = torch.optim.lr_scheduler.ExponentialLR(optimizer, 0.9)
+            for group, rate in zip(optimizer.param_groups, rates):
+                group["lr"] = rate.clone()
+                for _ in range(4):
+                    group["lr"].fill_(group["lr"] * 0.9)
+            for step in range(5, 8):
+                give_gradients(resumed, step)
+                optimizer.step()
+                scheduler.step()
+            for p, q in zip(resumed.parameters(), results[0].param_groups[0]["params"]
+                            + results[0].param_groups[1]["params"]):
+                assert equal_bits(p, q), (storage, other)
+                assert torch.is_tensor(optimizer.state[p]["step"]) == other
+    # A number stands in the device's memory as long as the group has it.
+    p = nn.Parameter(torch.zeros(4))
+    p.grad = torch.ones_like(p)
+    optimizer = ADAMW([p], lr=0.5, weight_decay=0.0, state_dtype=F32, capturable=True)
+    for rate, want in ((0.5, -0.5), (0.25, -0.75)):
+        optimizer.param_groups[0]["lr"] = rate
+        optimizer.step()
+        assert torch.allclose(p, torch.tensor(want))
+
+
 def check_seeds():
     """Optimizers without a seed draw different bits, and the same after one manual_seed. A loaded state
     brings its seed. first_tensor numbers the parameters of several with one seed."""
@@ -1054,12 +1185,14 @@ def check_copies():
     optimizer = optimizer_of(model, "master", BF16, "stochastic_fast")
     other_model, other = pickle.loads(pickle.dumps((model, optimizer)))
     called = []
+    everywhere = register_optimizer_step_post_hook(lambda *_: called.append("global"))
     optimizer.register_step_pre_hook(lambda *_: called.append("before"))
     optimizer.register_step_post_hook(lambda *_: called.append("after"))
     for step in range(1, 4):
         give_gradients(model, step)
         optimizer.step()
-    assert called == ["before", "after"] * 3
+    assert called == ["before", "after", "global"] * 3
+    everywhere.remove()
     for step in range(1, 4):
         give_gradients(other_model, step)
         other.step()
@@ -1143,6 +1276,7 @@ check_codes()
 check_reports()
 check_orders()
 check_first_states()
+check_operator()
 check_settings()
 check_hooks()
 check_threads()
@@ -1151,6 +1285,7 @@ check_continues_torch()
 check_table()
 check_gradient_types()
 check_scaler()
+check_capturable()
 check_seeds()
 check_copies()
 check_loading()

@@ -127,10 +127,23 @@ def mesh_of(ranks, shape=None):
     return mesh if mesh.get_coordinate() is not None else None
 
 
+def counted(function, of):
+    """Returns a function that counts its calls in a list."""
+    def call(*arguments):
+        of.append(function)
+        return function(*arguments)
+    return call
+
+
+TABLES = []  # arrays that steps have made
+lowp_torch.optimizer._Table.__init__ = counted(lowp_torch.optimizer._Table.__init__, TABLES)
+
+
 def check(what, setting, mesh, place, wanted, names=tuple(SHAPES)):
-    """Compares one sharding with one process."""
+    """Compares one sharding with one process. One step of all makes arrays."""
     if mesh is None:
         return
+    TABLES.clear()
     model = place(Model(names), mesh)
     for name, p in model.named_parameters():  # a part of a model draws the bits of the whole
         p.lowp_number = [*(each for each in SHAPES if each != "one"), "one"].index(name)
@@ -138,6 +151,7 @@ def check(what, setting, mesh, place, wanted, names=tuple(SHAPES)):
     steps(model, optimizer, 0, STEPS - 1)
     optimizer.report = True
     steps(model, optimizer, STEPS - 1, STEPS)
+    assert len(TABLES) == 1 or lowp_torch.optimizer._host() is None, (what, len(TABLES))
     want_hashes, want_reports = wanted[setting]
     got = hashes(model, optimizer)
     wrong = [name for name in got if got[name] != want_hashes[name]]
@@ -239,9 +253,22 @@ def check_refusals():
     refused(lambda: lowp_torch.AdamW([("w", p)]), "w: a DTensor with", "artial", "redistribute")
     p = nn.Parameter(distribute_tensor(start, mesh, [Shard(0)]))
     optimizer = lowp_torch.AdamW([("w", p)])
-    for g, words in ((distribute_tensor(start, mesh, [Shard(1)]), ("w, gradient: its placements", "redistribute")),):
-        p.grad = g
-        refused(optimizer.step, *words)
+    for _ in range(2):  # the second step has the arrays of the first one
+        p.grad = distribute_tensor(start, mesh, [Shard(1)])
+        refused(optimizer.step, "w, gradient: its placements", "redistribute")
+        p.grad = distribute_tensor(start, mesh, [Shard(0)])
+        optimizer.step()
+    # Arrays are made anew if a part lies elsewhere: of the parameter, a moment or, never, the gradient.
+    for change, makes in ((lambda: None, 0), (lambda: setattr(p, "_local_tensor", p._local_tensor.clone()), 1),
+                          (lambda: setattr(moment, "_local_tensor", moment._local_tensor.clone()), 1)):
+        moment = optimizer.state[p]["exp_avg"]
+        change()
+        TABLES.clear()
+        before = p.to_local().clone()
+        p.grad = distribute_tensor(start, mesh, [Shard(0)])
+        optimizer.step()
+        assert not torch.equal(before, p.to_local())
+        assert len(TABLES) == makes or lowp_torch.optimizer._host() is None, (makes, len(TABLES))
     vector = nn.Parameter(distribute_tensor(torch.ones(600, dtype=BF16), mesh, [Shard(0)]))
     refused(lambda: lowp_torch.AdamW([("b", vector)], state_dtype=CODE, min_8bit_size=0), "b: a DTensor",
             "cut a block of 256", "state_dtype=torch.float32")
