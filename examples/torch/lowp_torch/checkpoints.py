@@ -106,8 +106,8 @@ def exported_state(optimizer, package: str) -> dict:
     """Returns the state for load_state_dict of another optimizer: "torch" of torch.optim.AdamW,
     "bitsandbytes" of its AdamW8bit or Lion8bit, "torchao" of its AdamW8bit.
 
-    Moments keep their bits where the package has such ones, and are float32 else. Codes of a tensor whose rows are no whole
-    blocks of 256 are rounded anew, and a warning says so. What a storage keeps of weights is left out:
+    Moments keep their bits where the package has such ones, and are float32 else. Codes of a tensor whose
+    rows are no whole blocks of 256 are rounded anew, and a warning says so. What a storage keeps of weights is left out:
     other packages have no place for it.
     """
     if package not in ("torch", "bitsandbytes", "torchao"):

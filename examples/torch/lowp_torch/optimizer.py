@@ -91,7 +91,8 @@ class _Tensor(ctypes.Structure):
 class _Settings(ctypes.Structure):
     _fields_ = [(name, ctypes.c_double) for name in ("lr", "beta1", "beta2", "eps", "weight_decay")] + [
         ("seed", ctypes.c_uint64), ("step", ctypes.c_uint64), ("stream", ctypes.c_void_p),
-        ("scratch", ctypes.c_void_p), ("stored", ctypes.c_void_p), ("reports", ctypes.c_int32), ("checked", ctypes.c_int32),
+        ("scratch", ctypes.c_void_p), ("stored", ctypes.c_void_p), ("reports", ctypes.c_int32),
+        ("checked", ctypes.c_int32),
         ("restarted", ctypes.c_uint64), ("error", ctypes.c_char * 1000)]
 
 
@@ -435,8 +436,8 @@ class _Table:
             if torch.is_tensor(group["lr"]) and group["lr"].numel() != 1:
                 _check_group(group, optimizer)
             reads_lr = not (group.get("capturable") and torch.is_tensor(group["lr"]))  # a step copies it then
-            rates = (float(group["lr"]) if reads_lr else 0.0, *map(float, group.get("betas", (0, 0))), float(group.get("eps", 0)),
-                     float(group["weight_decay"]), group.get("seed", 0))
+            rates = (float(group["lr"]) if reads_lr else 0.0, *map(float, group.get("betas", (0, 0))),
+                     float(group.get("eps", 0)), float(group["weight_decay"]), group.get("seed", 0))
             if rates != self._rates[i]:
                 if self._rates[i]:
                     _check_group(group, optimizer)
