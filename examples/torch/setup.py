@@ -48,7 +48,7 @@ class BuildHeaders(build_py):
 
 
 with tempfile.TemporaryDirectory() as scratch:  # the folder of the sources stays as it is
-    # One wheel for all versions of Python and PyTorch: of Python, host.cpp alone calls functions, of the stable ABI.
+    # The wheel serves all versions of Python: host.cpp alone calls its functions, of the stable ABI.
     setup(ext_modules=[Extension(f"lowp_torch.kernels.{name}", ["lowp_torch/step.cpp"], py_limited_api=True)
                        for name in [*ALWAYS, *chosen]],
           cmdclass={"build_ext": BuildKinds, "build_py": BuildHeaders},

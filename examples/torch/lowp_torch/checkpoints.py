@@ -65,13 +65,13 @@ class _Companded:
 
 
 def _in_blocks(x, block, of_rows):
-    """Returns blocks of a row each, and the number and length of the rows that they lie in."""
+    """Returns blocks of a row each, and the number and length of the rows that hold them."""
     rows = x.reshape(-1, x.shape[-1]) if of_rows and x.dim() and x.numel() else x.reshape(1, -1)
     return torch.nn.functional.pad(rows, (0, -rows.shape[1] % block)).view(-1, block), *rows.shape
 
 
 def _decoded(codes, scales, code, block=BLOCK, of_rows=True):
-    """Returns the float32 that codes and their scales stand for."""
+    """Returns the values of codes and their scales, in float32."""
     x, rows, columns = _in_blocks(code.shares(codes), block, of_rows)
     return code.square(x * scales.view(-1, 1).float()).view(rows, -1)[:, :columns].reshape(codes.shape)
 

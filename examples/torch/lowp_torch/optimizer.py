@@ -486,8 +486,8 @@ class _Optimizer(torch.optim.Optimizer):
         first_tensor  the index of the first parameter. Optimizers with one seed need indices that differ:
                      two parameters with both alike round in the same directions
         maximize     steps along the gradient, not against it
-        capturable   of AdamW: a step reads `lr`, if it is a tensor, and its own number where the
-                     parameters lie, so that a CUDA graph can hold it
+        capturable   of AdamW: a tensor `lr` and the number of a step are read beside the parameters. So
+                     a CUDA graph can hold the step
 
     Every step is one fused pass, so `foreach` and `fused` change nothing; both True are refused.
     `amsgrad` and `differentiable` are refused.

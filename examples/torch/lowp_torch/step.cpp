@@ -8,7 +8,7 @@
 //     LOWP_TORCH_ROUNDING   nearest_even, stochastic or stochastic_fast
 //     LOWP_TORCH_GRADIENT   float32, bfloat16 or float16, unless it is ELEMENT
 //
-// nvcc compiles it for tensors on a GPU. LOWP_TORCH_STORED makes it one whose learning rate and step
+// nvcc compiles it for tensors on a GPU. With LOWP_TORCH_STORED the learning rate and the step's
 // number lie in device memory.
 #include "fused.hpp"
 
@@ -186,8 +186,8 @@ extern "C" bool lowp_torch_step(void* tensors, std::size_t count, void* s) {
   return is_done(with, [&] { step_all(kind(), list, with); });
 #endif
 }
-/// Makes states agree with parameters that were written from outside. A GPU counts in `restarted`, an
-/// integer of its memory, on the stream.
+/// Makes states agree with parameters that were written from outside. A GPU does it on the stream,
+/// and counts in `restarted`, an integer of its memory.
 #ifndef __CUDACC__
 extern "C" void lowp_torch_resync(void* tensors, std::size_t count) {
   resync_all(kind(), std::span(static_cast<tensor*>(tensors), count));

@@ -55,7 +55,7 @@ struct tensor {
   /// Returns whether the elements are one run, as a `run` of 0 says too.
   bool is_run() const { return run == 0 || run >= n; }
 };
-/// What changes from one replay of a CUDA graph to the next; lowp::cuda::step_state too.
+/// Holds what changes from one replay of a CUDA graph to the next, as lowp::cuda::step_state does.
 struct stored {
   double lr;
   std::uint64_t step, stream;

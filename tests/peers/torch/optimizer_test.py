@@ -1063,7 +1063,7 @@ def check_scaler():
         assert not hasattr(optimizers[0], "found_inf")
 
 
-    # What the scaler sets: infinite gradients, and a scale of None for gradients that are unscaled.
+    # The scaler sets this for infinite gradients, and no scale for gradients that are unscaled.
     p = nn.Parameter(torch.ones(5))
     p.grad = torch.full_like(p, 2.0)
     optimizer = ADAMW([p], lr=0.5, weight_decay=0.0, state_dtype=F32)

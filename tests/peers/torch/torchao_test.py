@@ -15,7 +15,7 @@ from torchao.optim import cpu_offload, quant_utils
 from torchao.optim.subclass_8bit import OptimState8bit
 
 BF16, F32, CODE = torch.bfloat16, torch.float32, torch.uint8
-# Rows of whole blocks and of none, a size that is no multiple of a block, a small one, and a vector.
+# Rows of whole blocks, and others. The third size is no multiple of a block, the fourth is small.
 SHAPES = [(32, 512), (64, 300), (70, 301), (30, 20), (8192,)]
 
 
