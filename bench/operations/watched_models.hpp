@@ -6,6 +6,7 @@
 #include <lowp/update.hpp>
 #include <lowp/watch.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -102,11 +102,11 @@ struct options_of<Operation> {
 
 /// An operation on a stream, as a function object. It throws, or returns a status.
 template <template <class> class Operation, bool Throws>
-class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type {
+class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::type {
   using options_type = typename options_of<Operation<on_grid<gpu_grid>>>::type;
 
  public:
-  using call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::operator();
+  using call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::type::operator();
 
   template <class... Arguments>
     requires(!detail::report_list<Arguments> && ...) &&  // a list of tensors has these

@@ -99,11 +99,24 @@ struct surplus_after {
   void operator()(A..., Surplus, ...) const;
 };
 
-/// The overloads of several calls, or of one.
-template <class... Call>
-struct any_of_calls : Call... {
-  using Call::operator()...;
+/// Overloads, or the list of their classes. Inherited level by level, each would be declared anew.
+template <class... Overload>
+struct overloads : Overload... {
+  using Overload::operator()...;
 };
+template <class... Overloads>
+struct joined;
+template <class... A>
+struct joined<overloads<A...>> {
+  using type = overloads<A...>;
+};
+template <class... A, class... B, class... More>
+struct joined<overloads<A...>, overloads<B...>, More...> : joined<overloads<A..., B...>, More...> {
+};
+
+/// Several calls, or one. `type` has their overloads.
+template <class... Call>
+struct any_of_calls : joined<typename Call::type...> {};
 
 template <class... A>
 struct seen {};
@@ -112,28 +125,32 @@ struct seen {};
 template <class... A>
 inline constexpr int next_place = static_cast<int>(sizeof...(A)) + 1;
 
-/// The overloads for the arguments `Seen`, and for those with more.
-template <class Reason, class Seen, class... Rest>
+/// The overloads `Before`, those for the arguments `Seen`, and those with more.
+template <class Before, class Reason, class Seen, class... Rest>
 struct refusals;
 
-template <class Reason, class... A>
-struct refusals<Reason, seen<A...>>
-    : any_of_calls<
-          refusals_of<Reason, A...>,
-          surplus_after<argument<next_place<A...>, names::surplus, not_an_argument_of_this_call>,
-                        A...>> {};
-template <class Reason, class... A, class Name, template <class> class Not, class... Rest>
-struct refusals<Reason, seen<A...>, needs<Name, Not>, Rest...>
-    : any_of_calls<refusals_of<because_an_argument_is_missing<next_place<A...>, Name>, A...>,
-                   refusals<Reason, seen<A..., argument<next_place<A...>, Name, Not>>, Rest...>> {};
-template <class Reason, class... A, int Count, class Name, template <class> class Not>
+template <class... O, class Reason, class... A>
+struct refusals<overloads<O...>, Reason, seen<A...>> {
+  using type = overloads<
+      O..., refusals_of<Reason, A...>,
+      surplus_after<argument<next_place<A...>, names::surplus, not_an_argument_of_this_call>,
+                    A...>>;
+};
+template <class... O, class Reason, class... A, class Name, template <class> class Not,
+          class... Rest>
+struct refusals<overloads<O...>, Reason, seen<A...>, needs<Name, Not>, Rest...>
+    : refusals<overloads<O...,
+                         refusals_of<because_an_argument_is_missing<next_place<A...>, Name>, A...>>,
+               Reason, seen<A..., argument<next_place<A...>, Name, Not>>, Rest...> {};
+template <class... O, class Reason, class... A, int Count, class Name, template <class> class Not>
   requires(Count > 0)
-struct refusals<Reason, seen<A...>, may_have<Count, Name, Not>>
-    : any_of_calls<refusals_of<Reason, A...>,
-                   refusals<Reason, seen<A..., argument<next_place<A...>, Name, Not>>,
-                            may_have<Count - 1, Name, Not>>> {};
-template <class Reason, class... A, class Name, template <class> class Not>
-struct refusals<Reason, seen<A...>, may_have<0, Name, Not>> : refusals<Reason, seen<A...>> {};
+struct refusals<overloads<O...>, Reason, seen<A...>, may_have<Count, Name, Not>>
+    : refusals<overloads<O..., refusals_of<Reason, A...>>, Reason,
+               seen<A..., argument<next_place<A...>, Name, Not>>, may_have<Count - 1, Name, Not>> {
+};
+template <class... O, class Reason, class... A, class Name, template <class> class Not>
+struct refusals<overloads<O...>, Reason, seen<A...>, may_have<0, Name, Not>>
+    : refusals<overloads<O...>, Reason, seen<A...>> {};
 
 /// Arguments without which nothing is known about a call.
 template <class... Needs>
@@ -146,8 +163,8 @@ template <class Reason, class First, class... Rest>
 struct call_unless : call_unless<Reason, first<First>, Rest...> {};
 template <class Reason, class... Needs, class... Rest>
 struct call_unless<Reason, first<Needs...>, Rest...>
-    : refusals<Reason, decltype(first<Needs...>::of(std::index_sequence_for<Needs...>{})),
-               Rest...> {};
+    : refusals<overloads<>, Reason,
+               decltype(first<Needs...>::of(std::index_sequence_for<Needs...>{})), Rest...> {};
 
 template <class... Argument>
 using call =
@@ -156,6 +173,7 @@ using call =
 /// Refuses what fits no call of the operation so far that its arguments could be judged.
 template <class Reason>
 struct otherwise {
+  using type = overloads<otherwise>;
   struct refusal {
     template <class T>
     refusal(T&&) = delete;
@@ -166,6 +184,6 @@ struct otherwise {
 
 /// An operation that says why it refuses a call.
 template <class Operation>
-struct callable : any_of_calls<Operation, typename Operation::calls> {};
+struct callable : joined<overloads<Operation>, typename Operation::calls::type>::type {};
 
 }  // namespace lowp::detail

@@ -7,8 +7,6 @@
 #include <lowp/nn/rows.hpp>
 #include <lowp/train/optimizers.hpp>
 
-#include <cmath>
-
 namespace lowp {
 
 namespace detail::inline LOWP_UNIT {
@@ -16,9 +14,10 @@ namespace detail::inline LOWP_UNIT {
 LOWP_EXACT_BEGIN
 LOWP_OPAQUE sgd step_along(auto const& a, double norm_p, double norm_u, std::size_t elements,
                            std::uint64_t step) {
-  double const root = std::sqrt(static_cast<double>(elements));
+  double const root = __builtin_sqrt(static_cast<double>(elements));
   auto const larger = [](double one, double other) { return one < other ? other : one; };
-  double const most = 1 / std::sqrt(static_cast<double>(step)), rho = most < a.lr ? most : a.lr;
+  double const most = 1 / __builtin_sqrt(static_cast<double>(step)),
+               rho = most < a.lr ? most : a.lr;
   double const rate = rho * larger(a.eps2, norm_p / root) / larger(1.0, norm_u / root / a.d);
   return {.lr = rate, .weight_decay = is_zero(rate) ? 0 : a.lr * a.weight_decay / rate};
 }
@@ -56,7 +55,7 @@ struct adafactor_rates {
 inline namespace LOWP_UNIT {
 LOWP_OPAQUE inline adafactor_rates rates_of(adafactor const& optimizer, std::uint64_t step,
                                             std::size_t rows, std::size_t columns) {
-  double const share = std::pow(static_cast<double>(step), optimizer.beta2_decay);
+  double const share = __builtin_pow(static_cast<double>(step), optimizer.beta2_decay);
   return {.columns = static_cast<float>(columns),
           .share = narrowed(share),
           .rest = narrowed(1 - share),

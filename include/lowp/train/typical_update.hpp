@@ -6,7 +6,6 @@
 #include <lowp/ops/outcome.hpp>
 #include <lowp/train/optimizers.hpp>
 
-#include <cmath>
 #include <vector>
 
 namespace lowp {
@@ -88,7 +87,7 @@ LOWP_OPAQUE inline std::vector<float> normal_spread() {
   for (std::size_t k = 0; k < spread_size; ++k) {
     double const wanted = (static_cast<double>(k) + 0.5) / static_cast<double>(spread_size);
     for (int turn = 0; turn < 20; ++turn)  // Newton's method, from below: erf is concave
-      x += (wanted - std::erf(x * square_root_of_half)) / (mean * std::exp(-x * x / 2));
+      x += (wanted - __builtin_erf(x * square_root_of_half)) / (mean * __builtin_exp(-x * x / 2));
     spread[k] = narrowed(x / mean);
   }
   return spread;
@@ -96,7 +95,7 @@ LOWP_OPAQUE inline std::vector<float> normal_spread() {
 
 /// Returns the mean of |m| / sqrt(v) for independent gradients of mean 0.
 LOWP_OPAQUE inline double direction_over_noise(double beta1) {
-  return 0.7978845608028654 * std::sqrt((1 - beta1) / (1 + beta1));
+  return 0.7978845608028654 * __builtin_sqrt((1 - beta1) / (1 + beta1));
 }
 
 // No template: nvcc breaks lists of which some entries depend on an argument.
@@ -115,9 +114,10 @@ LOWP_OPAQUE inline typical_update update_of_report(double lr, update_report cons
 LOWP_OPAQUE inline typical_update changed_update(typical_update const& step,
                                                  batch_change const& change) {
   typical_update result = step;
-  result.lr = step.lr * std::pow(change.factor, change.lr_exponent);
+  result.lr = step.lr * __builtin_pow(change.factor, change.lr_exponent);
   if (!change.is_normalized)
-    result.direction = step.direction * std::sqrt(1 - change.noise + change.noise / change.factor);
+    result.direction =
+        step.direction * __builtin_sqrt(1 - change.noise + change.noise / change.factor);
   double const steps = static_cast<double>(step.steps) / change.factor;
   result.steps = steps < 1        ? 1
                  : steps < 0x1p64 ? static_cast<std::uint64_t>(steps)
