@@ -54,7 +54,7 @@ TEST(cuda_census, of_a_long_tensor) {
   tensor in = random_tensor<float>(30'000, 3, values::training, 0.02);
   tensor const small = random_tensor<float>(30'000, 4, values::training, 0x1p-60);
   in.codes.insert(in.codes.end(), small.codes.begin(), small.codes.end());
-  in.codes.insert(in.codes.end(), 60'000, 0x3f800000U);
+  in.codes.insert(in.codes.end(), 120'000, 0x3f800000U);
   expect_oracle<float, lowp::float16>(in, 32);
 }
 TEST(cuda_census, of_bfloat16) { expect_oracle<lowp::bfloat16, lowp::float16>(); }

@@ -85,6 +85,8 @@ SIDE_BY_SIDE = {"writes": 0.50}
 SCALES = {"writes": 0.85, "reads": 1.12}
 # A warp's tiles lie side by side in rows of 8 bytes.
 ROWS_OF_TILES = {"writes": 0.19}
+# A thread reads four words of tables for an element. They lie in the first cache.
+TABLES = {"reads": 6.5}
 # A row waits in shared memory as floats, which is read and written there for each fold.
 ROW_AS_FLOAT = {"turns": 1.15}
 TWO_ROWS_AS_FLOAT = {"turns": 1.85}
@@ -166,6 +168,22 @@ CASES = {
                                 repeats=True, also=PHILOX | ADAMW,
         budget={"sm_90": 1.1, "sm_100a": 1.65},
         bound="three streams of random bits, a division, a root, and sums that a warp's threads exchange."),
+    "adamw_fast": Case("AdamW, all bfloat16, stochastic_fast", [2] * 4, [2] * 3, also=PHILOX | ADAMW,
+        budget={"sm_90": 1.1, "sm_100a": 1.55},
+        bound="three blocks of Philox, each hashed for its elements, a division and a root."),
+    "adamw_moment_report": Case("AdamW, all bfloat16, stochastic, moment_report", [2] * 4, [2] * 3,
+                                repeats=True, also=PHILOX | ADAMW,
+        budget={"sm_90": 1.35, "sm_100a": 1.9},
+        bound="as with update_report, and four sums in double."),
+    "adamw_dynamic": Case("AdamW, 8-bit states of bitsandbytes, per_slot", [2, 2, 1, 1], [2, 1, 1],
+                          2 * 4 / 256, also=ADAMW,
+        budget={"sm_80": 1.1, "sm_90": 1.55, "sm_100a": 2.05},
+        bound="three divisions and a root, and ranks from tables.", traffic=TABLES),
+    "adamw_companded": Case("AdamW, 8-bit states of FlashOptim, per_slot", [2, 2, 1, 1], [2, 1, 1],
+                            2 * 2 / 32, also=ADAMW,
+        budget={"sm_80": 1.55, "sm_90": 2.2, "sm_100a": 3.1},
+        bound="seven divisions and four roots, equal to the package's in every bit.",
+        traffic={"reads": 1.06}),  # a scale for each chunk
     "adamw_list": Case("AdamW, all bfloat16, stochastic, list", [2] * 4, [2] * 3,
                        also=PHILOX | ADAMW,
         budget={"sm_100a": 1.2},

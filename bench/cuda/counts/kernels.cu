@@ -300,6 +300,20 @@ COUNT(adamw_split_8, update, (split_master{of<bf16>(), of<std::uint8_t>()}), of<
       of<f32>(), adam, 1, random)
 COUNT(adamw_scaled, update, (scaled{of<f16>(), 8.0f}), of<bf16>(), of<f32>(), of<f32>(), adam, 1,
       random)
+constexpr per_slot rounded_weights{.param = random, .first = nearest, .second = nearest};
+template <template <bool> class Blocks, bool IsSigned, class Code, class Scale, std::size_t Block>
+auto states() {
+  return Blocks<IsSigned>{of<Code>(), of<Scale>(now.elements / Block)};
+}
+COUNT(adamw_fast, update, of<bf16>(), of<bf16>(), of<bf16>(), of<bf16>(), adam, 1, fast)
+COUNT(adamw_moment_report, update, of<bf16>(), of<bf16>(), of<bf16>(), of<bf16>(), adam, 1, random,
+      at<moment_report>())
+COUNT(adamw_dynamic, update, of<bf16>(), of<bf16>(),
+      (states<dynamic_blocks, true, std::uint8_t, float, 256>()),
+      (states<dynamic_blocks, false, std::uint8_t, float, 256>()), adam, 1, rounded_weights)
+COUNT(adamw_companded, update, of<bf16>(), of<bf16>(),
+      (states<companded_blocks, true, std::int8_t, f16, 32>()),
+      (states<companded_blocks, false, std::uint8_t, f16, 32>()), adam, 1, rounded_weights)
 COUNT(adamw_blocks, update, of<bf16>(), of<bf16>(), (blocks<128, e4m3>()), (blocks<128, e5m2>()),
       adam, 1, random)
 struct adamw_list {

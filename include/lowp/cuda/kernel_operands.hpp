@@ -66,7 +66,7 @@ void* address_of(T* data) {
   return const_cast<std::remove_const_t<T>*>(data);
 }
 
-/// A list of tensors. Their tiles have successive numbers, one tensor after another.
+/// Tensors whose tiles have successive numbers, one tensor after another. For lists see list.hpp.
 template <int Slots, int Capacity>
 struct tensor_table {
   struct tensor {
@@ -78,18 +78,7 @@ struct tensor_table {
   std::uint32_t size = 0;
   std::uint64_t tiles = 0;
 
-  LOWP_FN std::uint32_t find(std::uint64_t tile) const {
-    if constexpr (Capacity == 1) return 0;
-    std::uint32_t low = 0, high = size;  // at[low].first_tile <= tile < at[high].first_tile
-    while (high - low > 1) {
-      std::uint32_t const middle = (low + high) / 2;
-      if (at[middle].first_tile <= tile)
-        low = middle;
-      else
-        high = middle;
-    }
-    return low;
-  }
+  LOWP_FN static std::uint32_t find(std::uint64_t) { return 0; }
 };
 
 template <class... Operand>

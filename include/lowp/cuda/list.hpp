@@ -23,6 +23,40 @@ struct listed_tensor {
   std::uint32_t number;
 };
 
+/// A table of many tensors. A block looks up its tile's tensor near one that is known: each step of
+/// a search waits for memory.
+template <int Slots, int Capacity>
+struct listed_table : tensor_table<Slots, Capacity> {
+  static constexpr std::uint32_t runs = 256;  ///< of tiles
+  std::uint16_t tensor_of[runs + 1];          ///< the tensor of each run's first tile
+  int shift;                                  ///< a run has 2^shift tiles
+
+  /// Makes the table ready for `find`.
+  void index_tiles() {
+    shift = 0;
+    while (this->tiles >> shift >= runs) ++shift;
+    std::uint16_t number = 0;
+    for (std::uint32_t run = 0; run <= runs; ++run) {
+      while (number + 1u < this->size && this->at[number + 1].first_tile <= std::uint64_t{run}
+                                                                                << shift)
+        ++number;
+      tensor_of[run] = number;
+    }
+  }
+  LOWP_FN std::uint32_t find(std::uint64_t tile) const {
+    auto const run = static_cast<std::uint32_t>(tile >> shift);
+    std::uint32_t low = tensor_of[run], high = tensor_of[run + 1] + 1u;
+    while (high - low > 1) {  // at[low].first_tile <= tile < at[high].first_tile
+      std::uint32_t const middle = (low + high) / 2;
+      if (this->at[middle].first_tile <= tile)
+        low = middle;
+      else
+        high = middle;
+    }
+    return low;
+  }
+};
+
 /// An executor that runs nothing and keeps the tensor of a call too.
 template <class Recorder>
 struct table_recorder : Recorder {
@@ -51,12 +85,13 @@ struct on_list : on_grid<Grid> {
     constexpr int arrays = (0 + ... + kernel_operand_of<Operand>::parts);
     constexpr std::size_t other_bytes = 1024;  // all parameters but the table
     constexpr auto capacity =
-        static_cast<int>((parameter_bytes - other_bytes - sizeof(tensor_table<arrays, 1>)) /
+        static_cast<int>((parameter_bytes - other_bytes - sizeof(listed_table<arrays, 1>)) /
                              sizeof(typename tensor_table<arrays, 1>::tensor) +
                          1);
-    tensor_table<arrays, capacity> table;
+    listed_table<arrays, capacity> table;
     for (int const width : widths) {
       auto const launch_table = [&] {
+        table.index_tiles();
         if (table.size != 0) this->launch(width, call, stride, table);
         table.size = 0;
         table.tiles = 0;
