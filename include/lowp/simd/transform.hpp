@@ -113,7 +113,10 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
         LOWP_UNROLL_BY_TWO
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
       }
-      for (; k < left; k += Isa::lanes) elements<Isa>(function, k, left, totals, accessors...);
+      if constexpr (is_late<Operand...> && !has_words<Accessor...>)
+        late_elements<Isa>(function, k, left, accessors...);
+      else
+        for (; k < left; k += Isa::lanes) elements<Isa>(function, k, left, totals, accessors...);
       if constexpr (has_blocks)
         (accessors.end(first, valid, accessors...), ...);
       else
@@ -128,6 +131,28 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       totals.finish(size.count);
     else if constexpr (is_reported)
       report->add(totals.total(size.count));
+  }
+
+  /// Computes elements, and rounds each parameter four packs later. What waits for a division would
+  /// fill the schedulers, and the next divisions would wait for a place there.
+  template <class Isa, class Function, class Parameter, class... Accessor>
+  LOWP_HOST_FN static void late_elements(Function const& function, int first, int end, Parameter& p,
+                                         Accessor&... others) {
+    using F = pack<float, typename Isa::registers>;
+    constexpr int lag = 4 * Isa::lanes;
+    alignas(64) float results[std::size_t{lag}];
+    int k = first;
+    for (; k < end; k += Isa::lanes) {
+      F value[] = {p.load(k), others.load(k)...};
+      function(value[K]...);
+      F const* each = value;
+      (others.template store<false>(k, *++each), ...);
+      float* const result = results + k % lag;
+      if (k - lag >= first) p.template store<false>(k - lag, F::load(result));
+      value[0].store(result);
+    }
+    for (k = k - lag < first ? first : k - lag; k < end; k += Isa::lanes)
+      p.template store<false>(k, F::load(results + k % lag));
   }
 
   template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
@@ -217,6 +242,10 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   }
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
+  // Such steps round more than a parameter, or round it to more than one number.
+  template <class P, class...>
+  static constexpr bool is_late = !is_reported && sizeof...(K) > 3 &&
+                                  (!element_operand<P> || (holds_narrow<Operand> && ...));
   // Kernels that compute long between the loads of two batches prefetch. Blocks do so themselves.
   static constexpr bool has_blocks = (writes_blocks<Operand> || ...);
   static constexpr bool prefetches = !has_blocks && (Operand::is_random || ...);

@@ -32,60 +32,53 @@ struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
     LOWP_FN F decode(U const (&codes)[2]) const {
       using namespace lanes;
       F const value = value_.template decode<F>(codes[0]);
-      U const sign = (codes[1] & (most + 1)) << (32 - error_bits);
-      auto const is_negative = equal(sign, broadcast<U>(binary32_sign));
-      U const size = select(is_negative, broadcast<U>(2 * most + 2) - codes[1], codes[1]);
-      F const place = quotient(to_real(size));
-      // Half an ulp is two factors, because the least one is no float.
-      F const error =
-          mul(mul(place, power<F>(broadcast<U>(ulp_exponent))), power<F>(field(codes[0])));
-      F const sum = add(value, from_bits<F>(lanes::bits(error) | sign));
+      F const size = sub(to_real(codes[1] ^ (most + 1)),
+                         broadcast<F>(static_cast<float>(most + 1)));  // with its sign
+      F const sum = add(value, mul(quotient(size), power_of(value)));
       return select(is_finite(value), sum, value);
     }
     template <class F, class R>
     LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
       using namespace lanes;
-      auto const value = value_.encode(w, random, nearest_even{});
-      F const error = sub(w, value_.template decode<F>(value.code));
-      U const is_up = broadcast<U>(2 * 127) - field(value.code);
-      F const place =
-          mul(mul(error, power<F>(is_up + 1)), power<F>(broadcast<U>(253 - ulp_exponent)));
+      auto const stored = value_.encode(w, random, nearest_even{});
+      F const value = value_.template decode<F>(stored.code), error = sub(w, value);
+      constexpr float half = 1.0f / (1 << narrow_format.significand_bits);  // an ulp, inverted
+      F const inverse = from_bits<F>(broadcast<U>(255u << 23) - lanes::bits(power_of(value)));
+      F const place = maximum_number(absolute(mul(error, inverse)), broadcast<F>(0));  // 0 if NaN
+      F const size = mul(smaller_or_nan(place, broadcast<F>(half)),
+                         broadcast<F>(static_cast<float>(most) / half));
       auto const is_negative = greater(broadcast<U>(0), lanes::bits(error));
-      F const size = mul(smaller_or_nan(absolute(place), broadcast<F>(1)),
-                         broadcast<F>(static_cast<float>(most)));
       U code;
       if constexpr (std::same_as<R, nearest_even>)  // as integer_code does
-        code = to_word(add(select(is_nan(size), broadcast<F>(0), size), broadcast<F>(0.5f)));
+        code = to_word(add(size, broadcast<F>(0.5f)));
       else
         code = integer_code<F>(size, is_negative, broadcast<U>(1), random, rounding);
-      codes[0] = value.code;
+      codes[0] = stored.code;
       codes[1] = select(is_negative, broadcast<U>(0) - code, code) & (2 * most + 1);
-      return value.overflowed;
+      return stored.overflowed;
     }
 
    private:
-    static constexpr std::uint32_t ulp_exponent = 127 - narrow_format.significand_bits - 1;
-
-    /// Returns size / most, rounded once, for integers up to most + 1: tests compare them all.
+    /// Returns size / most of half an ulp, as a part of power_of(value): half an ulp may be no
+    /// float. It is rounded once for integers up to most + 1: tests compare them all.
     template <class F>
     LOWP_FN static F quotient(F const& size) {
-      constexpr auto high = static_cast<float>(1. / most);
-      constexpr auto low = static_cast<float>(1. / most - static_cast<double>(high));
+      constexpr double factor = 1. / most / (1 << narrow_format.precision());
+      constexpr auto high = static_cast<float>(factor);
+      constexpr auto low = static_cast<float>(factor - static_cast<double>(high));
       return lanes::fma(size, lanes::broadcast<F>(high),
                         lanes::mul(size, lanes::broadcast<F>(low)));
     }
-    /// Returns the exponent field of a value as a float has it. Subnormals have that of the
-    /// smallest normal number.
-    LOWP_FN static U field(U const& code) {
-      U const own = (code & narrow_format.magnitude_mask()) >> narrow_format.significand_bits;
-      constexpr auto largest = narrow_format.infinity_code() >> narrow_format.significand_bits;
-      U const finite = lanes::min(lanes::max(own, lanes::broadcast<U>(1)),
-                                  lanes::broadcast<U>(static_cast<std::uint32_t>(largest) - 1));
-      return finite + static_cast<std::uint32_t>(127 - narrow_format.bias);
-    }
+    /// Returns the power of two in a value. Zero and subnormals have that of the smallest normal
+    /// number, infinities and NaN that of the largest finite one.
     template <class F>
-    LOWP_FN static F power(U const& exponent) {
-      return lanes::from_bits<F>(exponent << 23);
+    LOWP_FN static F power_of(F const& value) {
+      using lanes::broadcast;
+      constexpr std::uint32_t least = std::uint32_t(127 + narrow_format.min_exponent()),
+                              largest = std::uint32_t(127 + narrow_format.max_exponent());
+      U const power = lanes::bits(value) & lanes::binary32_infinity;
+      return lanes::from_bits<F>(
+          lanes::min(lanes::max(power, broadcast<U>(least << 23)), broadcast<U>(largest << 23)));
     }
 
     part_codec<H, U> value_;
