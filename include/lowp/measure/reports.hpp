@@ -144,7 +144,7 @@ class sum_lanes {
 
   D sum_ = lanes::broadcast<D>(0);
   compensated_lanes<D> all_;
-  std::uint64_t nan_ = 0, positive_ = 0, negative_ = 0;
+  lane_counter<F> nan_ = 0, positive_ = 0, negative_ = 0;
 };
 
 template <class F>
@@ -183,7 +183,7 @@ class gradient_lanes {
  private:
   D squares_ = lanes::broadcast<D>(0);
   compensated_lanes<D> all_squares_;
-  std::uint64_t nonfinite_ = 0, nan_ = 0;
+  lane_counter<F> nonfinite_ = 0, nan_ = 0;
 };
 
 LOWP_EXACT_END

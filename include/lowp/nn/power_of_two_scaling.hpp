@@ -59,7 +59,7 @@ class scaling_lanes {
   LOWP_FN scaling_report total(std::uint64_t count) const { return {count, overflowed_, inexact_}; }
 
  private:
-  std::uint64_t overflowed_ = 0, inexact_ = 0;
+  lane_counter<F> overflowed_ = 0, inexact_ = 0;
 };
 
 template <class F>

@@ -120,7 +120,7 @@ class update_amax_lanes {
 
  private:
   amax_lanes<F> gradient_, weight_;
-  std::uint64_t nan_gradient_ = 0, nan_weight_ = 0;
+  lane_counter<F> nan_gradient_ = 0, nan_weight_ = 0;
 };
 
 template <class F>

@@ -12,6 +12,10 @@ namespace lowp::detail {
 template <class Report, class F>
 struct lanes_of_report;
 
+/// A counter of lanes F. One thread of a GPU sees fewer than 2^32 elements, and has few registers.
+template <class F>
+using lane_counter = std::conditional_t<std::is_same_v<F, float>, std::uint32_t, std::uint64_t>;
+
 /// Returns x with zeros in the other lanes.
 template <class F>
 LOWP_FN F only(lanes::mask<F> const& is_element, F const& x) {
@@ -115,7 +119,7 @@ class update_counts {
   }
 
  private:
-  std::uint64_t stalled_ = 0, overflowed_ = 0, nonfinite_ = 0;
+  lane_counter<F> stalled_ = 0, overflowed_ = 0, nonfinite_ = 0;
 };
 
 /// The exponent of the unit of large sums.

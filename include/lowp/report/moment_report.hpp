@@ -64,7 +64,7 @@ class moment_lanes {
   using M = lanes::mask<F>;
 
   struct sums {
-    std::uint64_t wished = 0, stalled = 0, nonfinite = 0;
+    lane_counter<F> wished = 0, stalled = 0, nonfinite = 0;
     F error = lanes::broadcast<F>(0), size = lanes::broadcast<F>(0);  // of a batch
     compensated_lanes<D> errors, sizes;
   };

@@ -162,7 +162,7 @@ class census_lanes {
 
   range range_;
   F relative_ = lanes::broadcast<F>(0);
-  std::uint64_t tiny_ = 0;  ///< finite nonzero elements that are subnormal as floats
+  lane_counter<F> tiny_ = 0;  ///< finite nonzero elements that are subnormal as floats
 
  private:
   /// The relative error of 1 + gap / 2. If a format has a zero, rounding moves no number by more
@@ -192,7 +192,7 @@ class census_lanes {
   }
 
   unsound_counts<U> unsound_;
-  std::uint64_t subnormal_ = 0, flushed_ = 0;
+  lane_counter<F> subnormal_ = 0, flushed_ = 0;
 };
 
 /// Returns false for a sum of squares in float that may be infinite, or lack small squares.
