@@ -238,12 +238,12 @@ TEST(sums, of_narrow_numbers_are_as_wide_as_any) {
 
 // The processor's flag tells that sums were exact.
 TEST(sums, hardware_says_that_it_has_rounded) {
-  if (!lowp::simd::rounding_flag::is_there)
+  if (!lowp::detail::rounding_flag::is_there)
     GTEST_SKIP() << "the processor does not tell what it rounded";
   struct {
     float v;
   } x{1};
-  using flag = lowp::simd::rounding_flag;
+  using flag = lowp::detail::rounding_flag;
   lowp::detail::default_environment const environment;
   for (bool const rounds : {false, true, false}) {
     x.v = 1;

@@ -73,7 +73,7 @@ FAULTS = [
     ("simd/pairs.hpp", "lanes::any(Isa::unordered(first, second))", "false", "ops/cast"),
     ("simd/pairs.hpp", "results.overflow_is_next_code", "true", "train/update/stochastic"),
     ("simd/pairs.hpp", "lanes::any(refused)", "false", "ops/cast"),
-    ("simd/binary16.hpp", "h ^= ((h & magnitudes) == magnitudes) & static_cast<std::int16_t>(magnitudes ^ nan);", "", "ops/cast"),
+    ("simd/packed_codes.hpp", "h ^= ((h & magnitudes) == magnitudes) & static_cast<std::int16_t>(magnitudes ^ nan);", "", "ops/cast"),
     ("format/encode_in_range.hpp", "return max((a & binary32_infinity) + more, broadcast<U>((least << 23) + more));", "return max((a & binary32_infinity) + (dropped << 23), broadcast<U>((least + dropped) << 23));", "ops/cast"),
     ("simd/pairs.hpp", "random >> 16", "low_random", "train/update/stochastic"),
     ("simd/random.hpp", "is_made && seed == source.seed && stream == source.stream && index == first", "is_made", "train/update/stochastic"),

@@ -4,16 +4,54 @@
 // batch for which float is too narrow is added again in double.
 #pragma once
 
+#include <lowp/base/environment.hpp>
 #include <lowp/measure/reports.hpp>
 #include <lowp/ops/storage_operands.hpp>
 
 #if !defined(__CUDA_ARCH__)
 #include <lowp/simd/pack.hpp>
-#include <lowp/simd/rounding_flag.hpp>
 
 namespace lowp::detail {
 
 LOWP_EXACT_BEGIN
+
+/// The precision flag of MXCSR (Intel SDM volume 1, 10.2.3.1), in a kernel, which has set MXCSR: it
+/// shows, at no cost, that sums in float were exact.
+/// Values go through memory, so compilers move no operation on them across `clear` or `is_set_by`.
+/// Other operations may set the flag without need.
+class rounding_flag {
+ public:
+#if defined(__SSE__)
+  static constexpr bool is_there = true;
+
+  template <class V>
+  LOWP_HOST_FN static V clear(V x) {
+    std::uint32_t const state = default_environment::mxcsr;
+    asm volatile("ldmxcsr %1" : "+m"(x.v) : "m"(state));
+    return x;
+  }
+  template <class V>
+  LOWP_HOST_FN static bool is_set_by(V const& a, V const& b) {
+    std::uint32_t state;
+    asm volatile("stmxcsr %0" : "=m"(state) : "m"(a.v), "m"(b.v));
+    return (state & precision) != 0;
+  }
+
+ private:
+  static constexpr std::uint32_t precision = 0x20;
+#else
+  static constexpr bool is_there = false;
+
+  template <class V>
+  LOWP_HOST_FN static V clear(V const& x) {
+    return x;
+  }
+  template <class V>
+  LOWP_HOST_FN static bool is_set_by(V const&, V const&) {
+    return true;
+  }
+#endif
+};
 
 /// Sums in double precision: finite if and only if all terms are. Two sums, of alternate packs,
 /// shorten the chain of additions: a batch of 16 packs needs 8 each.
@@ -52,17 +90,17 @@ struct wide_squares : wide_sums<F> {
 template <class F>
 class narrow_sums {
  public:
-  LOWP_FN narrow_sums() : even_(simd::rounding_flag::clear(lanes::broadcast<F>(0))), odd_(even_) {}
+  LOWP_FN narrow_sums() : even_(rounding_flag::clear(lanes::broadcast<F>(0))), odd_(even_) {}
   LOWP_FN void add(F const& a, F const& b) {
     even_ = lanes::add(even_, a);
     odd_ = lanes::add(odd_, b);
   }
-  LOWP_FN bool are_exact() const { return !simd::rounding_flag::is_set_by(even_, odd_); }
+  LOWP_FN bool are_exact() const { return !rounding_flag::is_set_by(even_, odd_); }
   LOWP_FN lanes::wide<F> sum() const { return lanes::add(lanes::widen(even_), lanes::widen(odd_)); }
 
   /// Returns true if inexact sums can be seen. Valgrind, for one, adds correctly but sets no flag.
   LOWP_FN static bool may_be_trusted() {
-    if constexpr (!simd::rounding_flag::is_there) return false;
+    if constexpr (!rounding_flag::is_there) return false;
     F const one = lanes::broadcast<F>(1), little = lanes::broadcast<F>(0x1p-30f);
     narrow_sums sums;
     sums.add(one, one);

@@ -2,7 +2,6 @@
 // The accessor of one operand: loads, decodes, rounds, encodes and stores a range in lanes.
 #pragma once
 
-#include <lowp/simd/binary16.hpp>
 #include <lowp/simd/numbers.hpp>
 #include <lowp/simd/packed_codes.hpp>
 #include <lowp/simd/staging.hpp>

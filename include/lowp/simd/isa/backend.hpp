@@ -8,7 +8,7 @@
 //     maximum_number, smaller_or_nan, times_power_of_two   one instruction each, of reals
 //     xor3                      of vectors, for random bits
 //     decode, encode            conversions of a format by hardware
-//     widen_bytes, decode_halves   codes of 8 bits by way of binary16: binary16.hpp
+//     widen_bytes, decode_halves   codes of 8 bits by way of binary16: packed_codes.hpp
 //     canonical                 reals whose NaN are canonical
 //     unordered, join_low_bytes   two packs narrowed in one shuffle: pairs.hpp
 //     store_nibbles             codes of 4 bits stored: packed_codes.hpp
