@@ -16,9 +16,8 @@ namespace lowp::detail {
 LOWP_EXACT_BEGIN
 
 /// The precision flag of MXCSR (Intel SDM volume 1, 10.2.3.1), in a kernel, which has set MXCSR: it
-/// shows, at no cost, that sums in float were exact.
-/// Values go through memory, so compilers move no operation on them across `clear` or `is_set_by`.
-/// Other operations may set the flag without need.
+/// shows, at no cost, that sums in float were exact. Values go through memory, so compilers move no
+/// operation on them across `clear` or `is_set_by`. Other operations may set the flag without need.
 class rounding_flag {
  public:
 #if defined(__SSE__)

@@ -32,7 +32,7 @@ struct gated_backward {
   }
 };
 
-/// Computes out[i] = round(f(in[i])), f of nn/activation_functions.hpp, with its error bound.
+/// Computes out[i] = round(f(in[i])), f of nn/activation_functions.hpp.
 ///
 /// The result is finite for every finite x, and its magnitude is at most |x|. Infinity gives
 /// infinity, and -infinity gives -0, its limit.
@@ -49,8 +49,8 @@ struct activation_operation : operation<Executor> {
   }
 };
 
-/// Computes out[i] = round(f(gate[i]) * up[i]), with one product in float: GEGLU and SwiGLU of
-/// N. Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202. In T5 v1.1 and FLAN-T5, f is
+/// Computes out[i] = round(f(gate[i]) * up[i]), with one product in float: GEGLU and SwiGLU of N.
+/// Shazeer, "GLU Variants Improve Transformer", arXiv:2002.05202. In T5 v1.1 and FLAN-T5, f is
 /// gelu_tanh, gate = wi_0 x and up = wi_1 x. In Llama f is silu.
 template <class Activation, class Executor>
 struct gated_operation : operation<Executor> {
@@ -65,10 +65,8 @@ struct gated_operation : operation<Executor> {
   }
 };
 
-/// Computes dx[i] = round(dy[i] * f'(x[i])), the derivative. f' is 1 at inf and 0 at -inf.
-///
-/// Before its rounding to the format of `dx`, the result is within |dy| E + 2^-24 |dx| + 2^-150. E
-/// is the error of f' that its class states. dy is the derivative with respect to f(x).
+/// Computes dx[i] = round(dy[i] * f'(x[i])), the derivative. f' is 1 at inf and 0 at -inf. dy is
+/// the derivative with respect to f(x).
 template <class Activation, class Executor>
 struct activation_backward_operation : operation<Executor> {
   using calls = call<needs_input<names::x>, needs_input<names::dy>, needs_output<names::dx>,
@@ -88,9 +86,7 @@ struct activation_backward_operation : operation<Executor> {
 ///     dgate[i] = round(dy[i] * f'(gate[i]) * up[i])
 ///     dup[i]   = round(dy[i] * f(gate[i]))
 ///
-/// Products are taken from the left. Before the rounding to its format, dgate is within |up| times
-/// the bound of dx above, and 2^-24 |dgate| + 2^-150 more. If E is the error of f beside f', dup is
-/// within |dy| E + 2^-24 |dup| + 2^-150.
+/// Products are taken from the left.
 ///
 /// Stochastic rounding draws differently for the two results. Without a policy, each result has the
 /// default of its own format.

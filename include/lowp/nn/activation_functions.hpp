@@ -4,7 +4,8 @@
 //     F operator()(F const& x) const
 //     static activated<F> with_slope(F const& x)    the derivative too
 //
-// and stands in LOWP_ACTIVATIONS, from which activation.hpp makes its operations.
+// and stands in LOWP_ACTIVATIONS, from which activation.hpp makes its operations. nn/README.md has
+// error bounds.
 #pragma once
 
 #include <lowp/lanes/exponential.hpp>
@@ -25,16 +26,9 @@ inline constexpr float gelu_linear = 0x1.988454p0f, gelu_cubic = 0x1.2444f2p-4f,
 
 /// x/2 (1 + tanh(u)), u = sqrt(2/pi) (x + 0.044715 x^3): D. Hendrycks, K. Gimpel, "Gaussian Error
 /// Linear Units (GELUs)", arXiv:1606.08415, section 2. It is x s with s = 1 / (1 + e^-y), y = 2u.
-/// That takes one exp of -|y|, so that neither end cancels: for negative x, e^-|y| is a factor.
-/// The form cubes its argument: in float16 the cube is infinite beyond 40. Here no intermediate
-/// value leaves the range of float. PyTorch calls it approximate='tanh', T5 gelu_new.
-///
-/// Errors of the result g before its rounding; the derivative's terms cancel near -0.75:
-///
-///     positive x        2 units in the last place
-///     negative x        |g| 2^-24 (4 + 3 |y|) + 2^-145
-///     beside f'         |g| 2^-24 (6 + 3 |y|) + 2^-145
-///     the derivative    G 2^-24 (6 + 3 |y|) + 2^-141,   G = s + |x y'| s (1 - s)
+/// That takes one exp of -|y|, so that neither end cancels: for negative x, e^-|y| is a factor. The
+/// form cubes its argument: in float16 the cube is infinite beyond 40. Here no intermediate value
+/// leaves the range of float. PyTorch calls it approximate='tanh', T5 gelu_new.
 struct gelu_tanh_function {
   template <class F>
   LOWP_FN F operator()(F const& x) const {
@@ -123,11 +117,6 @@ struct left_of_gelu {
 
 /// x Phi(x), Phi(x) = (1 + erf(x / sqrt(2))) / 2: the GELU of arXiv:1606.08415, BERT's, and
 /// PyTorch's default. A negative x keeps the digits that 1 + erf loses.
-/// Errors of the result before its rounding; the derivative's terms cancel near -0.75:
-///
-///     positive x        3.7 units in the last place
-///     negative x        6.5 units in the last place, also of a subnormal result
-///     the derivative    G 8.1 * 2^-24 + 2^-147,   G = Phi(x) + |x| e^(-x^2/2) / sqrt(2 pi)
 struct gelu_function : symmetric_activation<left_of_gelu> {};
 
 /// a / (1 + e^a) from h = e^(-a/2): h^2 is subnormal where the result is not yet.
@@ -146,11 +135,6 @@ struct left_of_silu {
 };
 
 /// x s, s = 1 / (1 + e^-x): the SiLU of arXiv:1606.08415, also called swish.
-/// Errors of the result before its rounding; the derivative's terms cancel near -1.28:
-///
-///     positive x        3.2 units in the last place
-///     negative x        5 units in the last place, also of a subnormal result
-///     the derivative    G 6 * 2^-24 + 2^-147,   G = s + |x| s (1 - s)
 struct silu_function : symmetric_activation<left_of_silu> {};
 
 }  // namespace lowp::detail

@@ -52,8 +52,8 @@ using neither_a_writable_range_of_floats_nor_a_rounding_mode =
 ///     fused_add(x, 1, u, rounding);
 ///     rms_norm(x, weight, out, columns, eps, reciprocal_rms);
 ///
-/// Stochastic rounding draws for an element's place in rows without a stride. The gradient
-/// of x, and of u, is that of rms_norm, added to dx, which reaches x beside it:
+/// Stochastic rounding draws for an element's place in rows without a stride. The gradient of x,
+/// and of u, is that of rms_norm, added to dx, which reaches x beside it:
 ///
 ///     rms_norm_backward(x, weight, dy, reciprocal_rms, added_to{dx}, dweight, columns);
 ///

@@ -147,16 +147,8 @@ struct cross_entropy_rows {
 /// value() are within 2^-48 of those of `losses`. If all rows are ignored, the mean is NaN as in
 /// PyTorch, and derivatives are 0.
 ///
-/// d is max - x, D the mean of d in the row, and u = 2^-24. The loss is within
-///
-///     u (4 d_t + 5 ln n + (n / 256 + 13) (1 + eps D))
-///
-/// of the exact one. Before its rounding to the format of `dlogits`, a derivative is within
-///
-///     scale / N * (u (p (d + ln n + n / 256 + 17) + 6 q) + 2^-148) + 2^-149
-///
-/// of the exact one. No intermediate value leaves the range of float if no d does. A logit of -inf
-/// has probability 0, and a row of them an infinite loss and p = 0. NaN or +inf makes its row NaN.
+/// No intermediate value leaves the range of float if no max - x does. A logit of -inf has
+/// probability 0, and a row of them an infinite loss and p = 0. NaN or +inf makes its row NaN.
 ///
 /// On a GPU, the host cannot read the labels. There a label that is no column makes its row NaN.
 ///

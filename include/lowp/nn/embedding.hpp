@@ -25,13 +25,9 @@ struct row_sum {
 LOWP_EXACT_END
 
 /// Adds up rows: dbias[i] = sum of dy[r * columns + i] over all rows r. 16 rows add up in float, 16
-/// such groups in double, and those in double, each in order. It is within
-///
-///     (16 * 2^-24 + rows * 2^-52) times the sum of |dy|, and 2^-24 |dbias|
-///
-/// of the exact one. No group leaves the range of float if |dy| is below 2^123. The bits depend
-/// neither on threads nor on the shape of a launch. For a bias in 16 bits, fused_add adds these
-/// floats to its derivative in any rounding.
+/// such groups in double, and those in double, each in order. No group leaves the range of float if
+/// |dy| is below 2^123. The bits depend neither on threads nor on the shape of a launch. For a bias
+/// in 16 bits, fused_add adds these floats to its derivative in any rounding.
 ///
 /// @param dbias  `columns` floats, which are overwritten; added_to{dbias} adds the sum to them in
 ///               double, rounded once
@@ -152,10 +148,10 @@ template <class T>
 using not_a_range_of_uint64 = fit<std::convertible_to<T, std::span<std::uint64_t>>>;
 
 /// Adds rows to those of a table: dtable[ids[r]] += dout[r], the derivative of gather_rows. Rows of
-/// one id add up in their order as in add_rows: 16 in float, 16 such groups in double, and those
-/// in double. The sum is added to what the table has, in double, and rounded once to nearest even.
-/// Rows that no id names keep their bits. The bits depend neither on threads nor on the shape of
-/// a launch. For another rounding, take a table of floats, and fused_add.
+/// one id add up in their order as in add_rows: 16 in float, 16 such groups in double, and those in
+/// double. The sum is added to what the table has, in double, and rounded once to nearest even.
+/// Rows that no id names keep their bits. The bits depend neither on threads nor on the shape of a
+/// launch. For another rounding, take a table of floats, and fused_add.
 ///
 ///     scatter_add_rows(dout, ids, dtable, columns);
 ///     lowp::cuda::scatter_add_rows(stream, dout, ids, dtable, columns, scratch);

@@ -145,8 +145,7 @@ using neither_an_array_of_bool_uint8_or_numbers_to_add_nor_attention_mask_nor_ca
 ///
 /// A score that is masked by a flag or causally may be anything, NaN included. An additive mask
 /// joins in the fused multiply-add that scales. The product with `scale` is exact for a power of
-/// two. Otherwise its rounding to float adds at most (|scale * x| + |scale * max|) * 2^-24 to the
-/// relative error. Beyond the range of float it is infinite: see softmax.
+/// two. Beyond the range of float it is infinite: see softmax.
 ///
 /// @param mask   see attention_mask and causal_mask
 /// @param scale  finite and not 0

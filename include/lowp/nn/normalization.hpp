@@ -160,15 +160,11 @@ struct layer_norm_rows : norm_rows {
 /// Mean Square Layer Normalization", arXiv:1910.07467, and T5LayerNorm without its rounding to the
 /// format of `weight`. If the squares overflow or may vanish, a power of two scales the row.
 ///
-/// Before it is rounded to the format of `out`, a result is within
+/// A row with NaN is NaN. In a row with infinity, infinity becomes NaN and finite elements 0. With
+/// eps 0 a row of zeros is NaN.
 ///
-///     2^-24 (n / 512 + 9) |result| + 2^-149 (1 + sqrt(n) |weight|)
-///
-/// of the exact one, for n columns. A row with NaN is NaN. In a row with infinity, infinity becomes
-/// NaN and finite elements 0. With eps 0 a row of zeros is NaN.
-///
-/// `reciprocal_rms` gets the 1 / sqrt(mean of x^2 + eps) of the row, for elements without scale. It
-/// is within 2^-24 (n / 512 + 9) of itself and 2^-150. Beyond the largest float it is infinite.
+/// `reciprocal_rms` gets the 1 / sqrt(mean of x^2 + eps) of the row, for elements without scale.
+/// Beyond the largest float it is infinite.
 ///
 /// @param weight          `columns` elements
 /// @param eps             finite and not negative
@@ -196,23 +192,10 @@ struct rms_norm_operation : operation<Executor> {
 /// The algorithm is the corrected two-pass one (T. F. Chan, G. H. Golub, R. J. LeVeque, "Algorithms
 /// for Computing the Sample Variance", The American Statistician 37, 1983). It scales as rms_norm.
 ///
-/// Before it is rounded to the format of `out`, a result is within
-///
-///     2^-24 ((n / 256 + 16) (1 + |y|) (1 + 2 q) |weight| + |bias|) + 2^-150
-///
-/// of the exact one, for n columns, at most 2^23. y is the factor of the weight, and q is the
-/// smaller of 1 and c largest / root. There c = 2^-24 (n / 256 + 12), largest is the row's greatest
-/// magnitude, and root is sqrt(variance + eps).
-///
 /// A row of equal elements is the bias, or NaN with eps 0. NaN or infinity makes a row NaN.
 ///
-/// `mean` gets the m and `reciprocal_deviation` the 1 / root of a row, for elements without scale.
-/// If d is the row's standard deviation, the mean is within
-///
-///     2^-24 |m| + c d + c^2 largest + 2^-149 (1 + sqrt(eps))
-///
-/// of m. 1 / root is within c (1 + 2 q) of itself, and 2^-150 if it is subnormal. Beyond the
-/// largest float it is infinite.
+/// `mean` gets the m of a row and `reciprocal_deviation` its 1 / sqrt(mean of (x - m)^2 + eps), for
+/// elements without scale. Beyond the largest float that is infinite.
 ///
 /// @param weight, bias                `columns` elements each
 /// @param eps                         finite and not negative

@@ -109,23 +109,12 @@ struct norm_backward_rows {
 ///     dx         r * (g - y * mean of g * y)
 ///     dweight    sum over all rows of dy * y, for each column
 ///
-/// Before it is rounded to the format of `dx`, dx is within
-///
-///     2^-24 (n / 256 + 18) r R + 2^-149 (1 + r (2 + |y|) (1 + largest |g|)),
-///     R = |g| + |y| mean of |g * y|
-///
-/// of the exact one, for that r and n columns. A sum beyond 2^125 has a scale, which adds
-/// 2^-85 (1 + r). No intermediate value leaves the range of float if |g| is below 2^127.
+/// No intermediate value leaves the range of float if |g| is below 2^127.
 ///
 /// dweight adds up 16 rows in float, 16 such groups in double, and those in double, each in order.
-/// It is within
-///
-///     (18 * 2^-24 + rows * 2^-52) times the sum of |dy * y|, 2^-149 times the sum of |dy|, and
-///     2^-24 |dweight| + rows * 2^-149
-///
-/// of the exact one. No group leaves the range of float if |dy * y| is below 2^123. The bits depend
-/// neither on threads nor on the shape of a launch. The processor's memory for sums is allocated
-/// before anything is written: at most a double for each column of 16 rows.
+/// No group leaves the range of float if |dy * y| is below 2^123. The bits depend neither on
+/// threads nor on the shape of a launch. The processor's memory for sums is allocated before
+/// anything is written: at most a double for each column of 16 rows.
 ///
 /// @param x, weight       those of the forward pass
 /// @param dy              the derivative with respect to its result
@@ -163,9 +152,6 @@ struct rms_norm_backward_operation : operation<Executor> {
 ///     dx         r * (g - mean of g - y * mean of g * y)
 ///     dweight    sum over all rows of dy * y, for each column
 ///     dbias      sum over all rows of dy, for each column
-///
-/// They are as those of rms_norm_backward, with mean of |g| added to R. For dbias, dy * y is dy.
-/// They are those of a mean that is a float: its rounding moves y by up to 2^-24 |mean| r.
 ///
 /// @param mean, reciprocal_deviation  floats, one for each row, as layer_norm returns them
 /// @param dweight, dbias  `columns` floats each, which are overwritten, or added_to them

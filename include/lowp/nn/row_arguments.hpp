@@ -10,8 +10,8 @@
 
 namespace lowp {
 
-/// Rows that begin `stride` elements apart: BLAS's leading dimension, or rows of a wider matrix.
-/// An operation neither reads nor writes the elements between them.
+/// Rows that begin `stride` elements apart: BLAS's leading dimension, or rows of a wider matrix. An
+/// operation neither reads nor writes the elements between them.
 ///
 ///     softmax(strided_rows{logits, 50304}, strided_rows{p, 50304}, 50257);
 ///

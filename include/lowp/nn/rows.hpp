@@ -9,7 +9,8 @@
 // all such calls, rows have `columns` elements, at least 1. They lie row after row, or are
 // strided_rows. Arguments have equally many rows. A result in rows may be the storage of rows that
 // are read, if elements and strides have equal size. They throw std::invalid_argument if sizes do
-// not fit, a number is out of range or ranges overlap in another way.
+// not fit, a number is out of range or ranges overlap in another way. nn/README.md has error
+// bounds.
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>

@@ -87,22 +87,13 @@ struct softmax_call : operation<Executor> {
 };
 
 /// Computes out = e^(x - max) / sum of e^(x - max) of a row in float, rounded once to nearest even.
-///
-/// Before that rounding, the relative error of a probability with n columns is at most
-///
-///     (max - x + ln n + n / 256 + 14) * 2^-24
-///
-/// and, if it is subnormal, 2^-148 more.
-///
 /// A score of -inf has probability 0, and a row of them gives zeros. NaN or +inf makes its row NaN.
-/// Arguments and errors: nn/rows.hpp.
+/// Arguments and errors: nn/rows.hpp and nn/README.md.
 template <class Executor>
 using softmax_operation = softmax_call<Executor, false>;
 
-/// Computes out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax.
-/// A score of -inf gives -inf. Before the rounding to `out`, the absolute error is at most
-///
-///     (2 (max - x) + 4 ln n + n / 256 + 12) * 2^-24
+/// Computes out = x - max - ln(sum of e^(x - max)) over each row, otherwise as softmax. A score of
+/// -inf gives -inf.
 template <class Executor>
 using log_softmax_operation = softmax_call<Executor, true>;
 

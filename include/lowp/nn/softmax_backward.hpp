@@ -87,15 +87,11 @@ struct softmax_backward_call : operation<Executor> {
   }
 };
 
-/// Computes dx = y * (dy - sum of dy * y) over each row: the derivative of softmax, whose result
-/// is y. It is rounded once to nearest even.
+/// Computes dx = y * (dy - sum of dy * y) over each row: the derivative of softmax, whose result is
+/// y. It is rounded once to nearest even.
 ///
-/// Before that rounding, dx is within
-///
-///     2^-24 ((n / 256 + 11) |y| A + 2 |dx|) + 2^-148 (1 + n |y|)
-///
-/// of the exact one, for n columns. A is the sum of |dy * y|. If y holds probabilities, no
-/// intermediate value leaves the range of float, whatever dy is. NaN and infinity reach their row.
+/// If y holds probabilities, no intermediate value leaves the range of float, whatever dy is. NaN
+/// and infinity reach their row.
 ///
 /// @param y   results of softmax
 /// @param dy  the derivative with respect to y
@@ -103,18 +99,14 @@ template <class Executor>
 using softmax_backward_operation = softmax_backward_call<Executor, false>;
 
 /// Computes dx = dy - e^y * sum of dy over each row, the derivative of log_softmax, otherwise as
-/// softmax_backward. Before the rounding to the format of `dx`, it is within
-///
-///     2^-24 (e^y (n / 256 + 11) A + |dx|) + 2^-148 (1 + A)
-///
-/// of the exact one. A is the sum of |dy|, which may exceed the range of float. No y is above 0.
-/// Where y is -inf, dx is dy.
+/// softmax_backward. The sum of |dy| may exceed the range of float. No y is above 0. Where y is
+/// -inf, dx is dy.
 template <class Executor>
 using log_softmax_backward_operation = softmax_backward_call<Executor, true>;
 
 /// Computes dx = scale * y * (dy - sum of dy * y) over each row, the derivative of
 /// scale_mask_softmax, otherwise as softmax_backward. It needs no mask: where y is 0, dx is 0, and
-/// dy may be anything. The bound is |scale| times softmax_backward's, and 2^-24 |dx| + 2^-149 more.
+/// dy may be anything.
 ///
 /// @param scale  that of the forward pass, finite and not 0
 template <class Executor>

@@ -153,21 +153,13 @@ using call_of_adafactor = call<first<needs_row_input<names::g>, Before...>,
                                needs<names::optimizer, not_the_optimizer_adafactor>,
                                needs<names::step, not_an_integer_that_counts_from_1>>;
 
-/// Computes Adafactor's direction u from gradients g, and its second moments. With w =
-/// step^beta2_decay and the old moments R of a row and C of a column,
+/// Computes Adafactor's direction u from gradients g, and its second moments: R of a row and C of a
+/// column. include/lowp/README.md has each operation: "Steps". optimizer.along is the step. A vector
+/// has no row_var: C is its whole second moment, and u is g / sqrt(max(C, eps1^2)).
 ///
-///     column_var    C = (1 - w) C + w * mean of g^2 in the column
-///     row_var       R = (1 - w) R + w * mean of g^2 in the row
-///     u             g / sqrt(max(R * C / max(mean of C, eps1), eps1^2))
-///
-/// A vector has no row_var: C is its whole second moment, and u is g / sqrt(max(C, eps1^2)).
-/// PyTorch takes the mean of R, which is that of C but for rounding. optimizer.along is the step.
-///
-/// For n columns, R is within 2^-24 (n / 256 + 14), C within 2^-24 * 20 + rows * 2^-52 of itself. u
-/// is within 2^-24 (n / 512 + 9) of its formula for the R and C that are written. Squares below
-/// 2^-126 add to that. A NaN makes its row and its column NaN. The bits depend neither on threads
-/// nor on the shape of a launch. No sum of a row's squares may exceed the range of float: an
-/// infinite R stays, u is 0 there, and no report counts it. measure(row_var) finds it.
+/// A NaN makes its row and its column NaN. The bits depend neither on threads nor on the shape of a
+/// launch. No sum of a row's squares may exceed the range of float: an infinite R stays, u is 0
+/// there, and no report counts it. measure(row_var) finds it.
 ///
 /// @param g           rows of `columns` gradients, row after row, or strided_rows
 /// @param row_var     floats, one for each row; 0 before step 1
