@@ -154,8 +154,8 @@ using call_of_adafactor = call<first<needs_row_input<names::g>, Before...>,
                                needs<names::step, not_an_integer_that_counts_from_1>>;
 
 /// Computes Adafactor's direction u from gradients g, and its second moments: R of a row and C of a
-/// column. include/lowp/README.md has each operation: "Steps". optimizer.along is the step. A vector
-/// has no row_var: C is its whole second moment, and u is g / sqrt(max(C, eps1^2)).
+/// column. include/lowp/README.md has each operation: "Steps". optimizer.along is the step. A
+/// vector has no row_var: C is its whole second moment, and u is g / sqrt(max(C, eps1^2)).
 ///
 /// A NaN makes its row and its column NaN. The bits depend neither on threads nor on the shape of a
 /// launch. No sum of a row's squares may exceed the range of float: an infinite R stays, u is 0
