@@ -494,11 +494,12 @@ std::set<std::string> public_functions() {
   return names;
 }
 
-// Words of the language and types of signatures.cpp; variables of one name; and functions that
-// compute as the C library does.
-std::set<std::string> const no_functions{
-    "array",  "code_type", "declval", "decltype", "float",  "four", "hash",     "name",   "sizeof",
-    "size_t", "span",      "u32",     "u64",      "vector", "of",   "optional", "type_of"},
+// Words of the language and types of signatures.cpp; variables of one name; the roles of arguments;
+// and functions that compute as the C library does.
+std::set<std::string> const no_functions{"array",    "code_type", "declval", "decltype",   "float",
+                                         "four",     "hash",      "name",    "sizeof",     "size_t",
+                                         "span",     "u32",       "u64",     "vector",     "of",
+                                         "optional", "type_of",   "read",    "read_write", "write"},
     of_the_c_library{"exp", "pow", "tanh"};
 
 template <class T>
