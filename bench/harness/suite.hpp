@@ -35,9 +35,15 @@ struct level {
   }
 };
 
-// Three quarters of the smallest caches of current server processors.
+// Three quarters of the smallest caches of current server processors. To try the programs, less
+// memory is enough.
+#if defined(LOWP_BENCH_QUICK)
+inline constexpr std::size_t in_memory = 1 << 20;
+#else
+inline constexpr std::size_t in_memory = 64 << 20;
+#endif
 inline constexpr level levels[] = {
-    {"L1", 4 << 10, 24 << 10}, {"L2", 128 << 10, 768 << 10}, {"DRAM", 64 << 20, 1 << 30, true}};
+    {"L1", 4 << 10, 24 << 10}, {"L2", 128 << 10, 768 << 10}, {"DRAM", in_memory, 1 << 30, true}};
 
 struct entry {
   std::string name;  // without the operation and the level

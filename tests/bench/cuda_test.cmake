@@ -8,7 +8,7 @@ endif()
 file(MAKE_DIRECTORY ${SCRATCH})
 file(GLOB programs ${ROOT}/bench/cuda/*.cu)
 foreach(program IN LISTS programs)
-  compile(${CXX} -arch=sm_90 -c ${program} -Xcompiler -fsyntax-only -o ${SCRATCH}/program.o)
+  compile(${CXX} -arch=compute_90 -c ${program} -Xcompiler -fsyntax-only -o ${SCRATCH}/program.o)
 endforeach()
 
 find_program(python python3)

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "support/backends.hpp"
 #include "support/tour.hpp"
 
 template <class T>

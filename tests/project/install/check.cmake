@@ -14,9 +14,9 @@ if(SUFFIX STREQUAL cu)
     message("SKIPPED: nvcc is not installed")
     return()
   endif()
-  set(compile ${nvcc} -std=c++20 -arch=sm_90 -ccbin ${CXX})
+  set(compile ${nvcc} -std=c++20 -arch=compute_90 -ccbin ${CXX})
   list(APPEND options -DWITH=CUDA -DCMAKE_CUDA_COMPILER=${nvcc} -DCMAKE_CUDA_HOST_COMPILER=${CXX}
-       -DCMAKE_CUDA_ARCHITECTURES=90)
+       -DCMAKE_CUDA_ARCHITECTURES=90-virtual)
 endif()
 
 file(REMOVE_RECURSE ${SCRATCH})

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Built and never run: a kernel of the program's own, and one of the library's.
-#include <lowp/cuda/lowp.cuh>
+#include <lowp/cuda/cast.cuh>
+#include <lowp/value.hpp>
 
 __global__ void halve(lowp::bfloat16* x) { x[threadIdx.x] *= 0.5f; }
 
