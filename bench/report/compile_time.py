@@ -19,6 +19,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 KEPT = ROOT / 'bench' / 'results' / 'compile_time.md'
@@ -84,10 +85,10 @@ UNITS = [
     ('a value: `bfloat16(x) + y`',
      '#include <lowp/value.hpp>\nlowp::bfloat16 f(float x, lowp::bfloat16 y) '
      '{ return lowp::bfloat16(x) + y; }', [], None, 1.2),
-    ('`#include <lowp/lowp.hpp>`', '#include <lowp/lowp.hpp>', [], None, 5.2),
+    ('`#include <lowp/lowp.hpp>`', '#include <lowp/lowp.hpp>', [], None, 5.0),
 ]
 for options, suffix, asked, held in (([], '', (6, 12, 40), (6, 13.5, 75)),
-                                     (COMPILED, ', `lowp::compiled`', (2.5, 3, 6), (2.8, 4.4, 9.5)),
+                                     (COMPILED, ', `lowp::compiled`', (2.5, 3, 6), (2.8, 4.4, 9.2)),
                                      (NATIVE, ', `-march=native`', (3, 6, 20), (3.6, 7.5, 27)),
                                      (SANITIZED, ', sanitizers', (6, 6, None), (6, 6, None))):
     for (name, source), *budgets in zip(CALLS, asked, held):
@@ -152,10 +153,11 @@ def ratios(seconds):
             for unit, taken in zip(UNITS, seconds)]
 
 
-def table(command, seconds, sizes):
+def table(command, runs, seconds, sizes):
     version = subprocess.run([command[0], '--version'], capture_output=True, text=True, check=True)
     compiler = version.stdout.splitlines()[0]
-    lines = [f'{compiler}, `{" ".join(command[1:-3])}`; {processor_name()}.', '',
+    lines = [f'{compiler}, `{" ".join(command[1:-3])}`; {processor_name()}; {time.strftime("%Y-%m-%d")}.',
+             f'The least of {runs} runs. nvcc: `{" ".join(CUDA)}`.', '',
              '| unit | seconds | in empty units | asked | held | object, KB |', '|---|---|---|---|---|---|']
     for unit, taken, times, size in zip(UNITS, seconds, ratios(seconds), sizes):
         if taken == float('inf'):
@@ -174,7 +176,7 @@ def main():
     command = (shlex.split(os.environ.get('CXX', 'c++')) + ['-std=c++20'] +
                shlex.split(os.environ.get('CXXFLAGS', '-O2')) + ['-I', str(ROOT / 'include'), '-c'])
     seconds, sizes = measure(command, arguments.runs, arguments.check)
-    text = table(command, seconds, sizes)
+    text = table(command, arguments.runs, seconds, sizes)
     print(text)
     if arguments.write:
         KEPT.write_text(text + '\n', encoding='utf-8')

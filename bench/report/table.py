@@ -341,7 +341,7 @@ What bounds the rows that are not reached:
 
 ## Compile time
 
-`python3 bench/report/compile_time.py` compiles one unit for each row, five times in turn. It counts processor
+`python3 bench/report/compile_time.py` compiles one unit for each row, some times in turn. It counts processor
 time, user and system, and takes the least. Budgets are in empty units of the same
 run; those of sanitizers in units without them, those of CUDA in empty `.cu` units. A test holds the column *held*.
 It has *asked*, our own goal, or the figure with room for noise. CUDA's units take too long for the test.
