@@ -227,8 +227,8 @@ LOWP_FN constexpr bool all_ordinary(U const& a, [[maybe_unused]] U const& b) {
   }
 }
 
-/// Encodes binary32 patterns.
-template <format F, class U, class R>
+/// Encodes binary32 patterns. The caller may say that it looks at the mask of overflow.
+template <format F, bool SeesOverflow = false, class U, class R>
 LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
                               special_results<U> const& s) {
   using namespace lanes;
@@ -240,7 +240,11 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
     constexpr int dropped = 32 - F.bits();
     if (s.overflow_is_next_code && all_ordinary<F>(a, b)) [[likely]] {
       U const odd = (b >> dropped) & 1;
-      U const code = (b + rounding.template increment<dropped>(odd, negative, random)) >> dropped;
+      U const rounded = b + rounding.template increment<dropped>(odd, negative, random);
+      U const code = rounded >> dropped;
+      if constexpr (SeesOverflow && requires { lane<U>::any_special(b); })  // none comes of it
+        if (!lane<U>::any_special(rounded)) [[likely]]
+          return encoded<U, mask>{code, greater(broadcast<U>(0), broadcast<U>(0))};
       return encoded<U, mask>{code, greater(code & F.magnitude_mask(), broadcast<U>(F.max_code()))};
     }
   }

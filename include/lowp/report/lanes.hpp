@@ -85,14 +85,21 @@ class update_counts {
   /// not finite has such a term.
   LOWP_FN update_terms<F> count(F const& u, U const& before, U const& after, F const& old,
                                 F const& now, M const& overflowed) {
-    U const size = lanes::hidden(lanes::magnitude(u));
-    M const is_wished = lanes::greater(size, lanes::broadcast<U>(0));
-    stalled_ += lanes::count(lanes::mask_and(lanes::equal(before, after), is_wished));
     if (lanes::any(overflowed)) overflowed_ += lanes::count(overflowed);
-    F const sign = lanes::select(is_wished, lanes::broadcast<F>(1), lanes::broadcast<F>(0));
-    F const toward_u = lanes::from_bits<F>(lanes::bits(sign) | (lanes::bits(u) ^ size));
+    U const size = lanes::hidden(lanes::magnitude(u)), sign_of_u = lanes::bits(u) ^ size;
+    M const stays = lanes::equal(before, after);
+    F const change = lanes::sub(now, old);
+    if constexpr (!std::is_same_v<F, float>)
+      if (!lanes::any(lanes::equal(size, lanes::broadcast<U>(0)))) [[likely]] {
+        stalled_ += lanes::count(stays);
+        return {lanes::from_bits<F>(lanes::bits(change) ^ sign_of_u), lanes::from_bits<F>(size)};
+      }
+    M const is_wished = lanes::greater(size, lanes::broadcast<U>(0));
+    stalled_ += lanes::count(lanes::mask_and(stays, is_wished));
+    F const one = lanes::select(is_wished, lanes::broadcast<F>(1), lanes::broadcast<F>(0));
+    F const toward_u = lanes::from_bits<F>(lanes::bits(one) | sign_of_u);
     // Infinite or NaN if `old` or `now` is, or if the step overflows, also times zero.
-    return {lanes::mul(lanes::sub(now, old), toward_u), lanes::from_bits<F>(size)};
+    return {lanes::mul(change, toward_u), lanes::from_bits<F>(size)};
   }
   /// Counts one pack in which only some lanes are elements. The other terms are zero.
   LOWP_FN update_terms<F> count_masked(M const& is_element, F const& u, U const& before,

@@ -178,8 +178,8 @@ class accessor {
     if constexpr (!Operand::is_written) {
       return {};
     } else if constexpr (narrow<T>) {
-      stored const s = detail::encode<T::descriptor>(lanes::bits(value), random_bits(k),
-                                                     operand_.rounding, results_);
+      stored const s = detail::encode<T::descriptor, ReturnsCode>(
+          lanes::bits(value), random_bits(k), operand_.rounding, results_);
       s.code.store(to(k));
       return s;
     } else if constexpr (std::is_same_v<T, double>) {

@@ -236,9 +236,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
 
   template <bool ReturnsCode, class F, class Parameter, class... Accessor>
   LOWP_HOST_FN static auto store(int k, F const* value, Parameter& p, Accessor&... others) {
-    auto const first = p.template store<ReturnsCode>(k, *value);
-    (others.template store<false>(k, *++value), ...);
-    return first;
+    F const* each = value;
+    (others.template store<false>(k, *++each), ...);
+    return p.template store<ReturnsCode>(k, *value);
   }
 
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
