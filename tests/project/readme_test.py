@@ -144,7 +144,7 @@ def check_command(command):
         if not file_of(words[-1] + "/pyproject.toml"):
             fail(f"nothing for pip is in {words[-1]}")
     elif words[0] in ("python3", "torchrun"):
-        pass  # peers.judge.name and peers.torch.ranks run them
+        pass  # peers.judge.name, peers.torch.ranks and trainer run them
     elif words[0] == "g++":
         succeeds(command, ["sh", "-c", command.replace("g++", cxx)])
     elif words[0] == "nvcc":

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of torch.nn.functional, with the library's rounding: each result is computed in float and
-rounded once. A row's bits depend neither on the other rows nor on the number of threads. Tensors lie in
-the memory of the processor, and are of float32, bfloat16 or float16.
+rounded once. A row's bits depend neither on the other rows nor on the number of threads. Tensors are of
+float32, bfloat16 or float16, in the memory of the processor. Functions of rows, but cross_entropy, take
+that of a GPU too.
 
 All are operators of torch.library with derivatives, and torch.compile keeps them in its graph."""
 
@@ -40,14 +41,15 @@ _ROWS = {
     "gated": "ipnpnpnn", "gated_backward": "ipppppn",
     "cross_entropy": "pnppnnsf", "cross_entropy_backward": "ppnppnnsf",
 }
+_ROWS_ON_GPU = [name for name in _ROWS if not name.startswith("cross_entropy")]
 _ELEMENTS = {"cast": "pipinisssi", "fused_add": "pipipndisss", "ema": "ppnidnnu"}
 _BLOCKED = {"quantize": "pnncipppiss", "dequantize": "pppniip"}
 
 
-def _functions(kind, letters_of):
+def _functions(kind, letters_of, capability=None):
     """Returns the functions of a library by their name. It is compiled now if pip has not done it."""
-    paths = glob.glob(os.path.join(_here, "kernels", "_".join(kind) + ".*so"))
-    library = ctypes.CDLL(paths[0] if paths else build.built(kind))
+    paths = [] if capability else glob.glob(os.path.join(_here, "kernels", "_".join(kind) + ".*so"))
+    library = ctypes.CDLL(paths[0] if paths else build.built(kind, capability))
     functions = {name: getattr(library, f"lowp_{name}") for name in letters_of}
     for name, function in functions.items():
         function.argtypes = [_TYPES[letter] for letter in letters_of[name]]
@@ -56,8 +58,20 @@ def _functions(kind, letters_of):
 
 
 @functools.cache
-def _rows_of(dtype):
-    return _functions(("rows", str(dtype).partition(".")[2]), _ROWS)
+def _rows_functions(dtype, capability=None):
+    letters = {name: letters for name, letters in _ROWS.items() if not capability or name in _ROWS_ON_GPU}
+    if capability:
+        letters["on_stream"] = "p"
+    return _functions(("rows", str(dtype).partition(".")[2]), letters, capability)
+
+
+def _rows_of(x):
+    """Returns the functions for the rows of a tensor, on PyTorch's current stream if a GPU has it."""
+    if x.is_cpu:
+        return _rows_functions(x.dtype)
+    functions = _rows_functions(x.dtype, "".join(map(str, torch.cuda.get_device_capability(x.device))))
+    functions["on_stream"](torch.cuda.current_stream(x.device).cuda_stream)
+    return functions
 
 
 @functools.cache
@@ -98,6 +112,12 @@ def _operator(schema, fake, setup=None, backward=None):
     def registered(kernel):
         _library.define(schema)
         _library.impl(name, kernel, "CPU")
+        if name in (*_ROWS_ON_GPU, "add_rms_norm_backward"):
+            def on_gpu(*inputs):
+                with torch.cuda.device(inputs[0].device):
+                    return kernel(*inputs)
+
+            _library.impl(name, on_gpu, "CUDA")
         torch.library.register_fake(f"lowp::{name}", fake, lib=_library)
         if backward:
             torch.library.register_autograd(f"lowp::{name}", backward, setup_context=setup,
@@ -213,7 +233,7 @@ def _softmax_backward(dy, y, is_log):
     y, _, rows, columns = _rows(y)
     dy, dx = dy.contiguous(), _empty(y)
     if y.numel():
-        call(_rows_of(y.dtype), "softmax_backward", y.data_ptr(), dy.data_ptr(), dx.data_ptr(), rows,
+        call(_rows_of(y), "softmax_backward", y.data_ptr(), dy.data_ptr(), dx.data_ptr(), rows,
              columns, is_log)
     return dx
 
@@ -224,7 +244,7 @@ def _softmax(x, is_log):
     out = _softmax_shape(x, is_log)
     x, stride, rows, columns = _rows(x)
     if x.numel():
-        call(_rows_of(x.dtype), "softmax", x.data_ptr(), stride, out.data_ptr(), rows, columns, is_log)
+        call(_rows_of(x), "softmax", x.data_ptr(), stride, out.data_ptr(), rows, columns, is_log)
     return out
 
 
@@ -277,7 +297,7 @@ def _rms_norm_derivatives(dx, dy, x, weight, rms, adds):
     x, stride, rows, columns = _rows(x)
     dy, weight = dy.contiguous(), weight.contiguous()
     if x.numel():
-        call(_rows_of(x.dtype), "rms_norm_backward", x.data_ptr(), stride, weight.data_ptr(),
+        call(_rows_of(x), "rms_norm_backward", x.data_ptr(), stride, weight.data_ptr(),
              dy.data_ptr(), rms.data_ptr(), dx.data_ptr(), dweight.data_ptr(), rows, columns, adds)
     return dx, dweight.to(weight.dtype)
 
@@ -295,7 +315,7 @@ def _rms_norm(x, weight, eps):
     x, stride, rows, columns = _rows(x)
     weight = weight.contiguous()
     if x.numel():
-        call(_rows_of(x.dtype), "rms_norm", x.data_ptr(), stride, weight.data_ptr(), out.data_ptr(),
+        call(_rows_of(x), "rms_norm", x.data_ptr(), stride, weight.data_ptr(), out.data_ptr(),
              rms.data_ptr(), rows, columns, eps)
     return out, rms
 
@@ -335,7 +355,7 @@ def _add_rms_norm(x, u, weight, eps):
     total, out, rms = _add_rms_norm_shape(x, u, weight, eps)
     x, u, weight = x.contiguous(), u.contiguous(), weight.contiguous()
     if x.numel():
-        call(_rows_of(x.dtype), "add_rms_norm", x.data_ptr(), u.data_ptr(), weight.data_ptr(),
+        call(_rows_of(x), "add_rms_norm", x.data_ptr(), u.data_ptr(), weight.data_ptr(),
              total.data_ptr(), out.data_ptr(), rms.data_ptr(), x.numel() // x.shape[-1], x.shape[-1], eps)
     return total, out, rms
 
@@ -366,7 +386,7 @@ def _layer_norm_backward(dy, x, weight, mean, deviation):
     x, stride, rows, columns = _rows(x)
     dy, weight = dy.contiguous(), weight.contiguous()
     if x.numel():
-        call(_rows_of(x.dtype), "layer_norm_backward", x.data_ptr(), stride, weight.data_ptr(),
+        call(_rows_of(x), "layer_norm_backward", x.data_ptr(), stride, weight.data_ptr(),
              dy.data_ptr(), mean.data_ptr(), deviation.data_ptr(), dx.data_ptr(), dweight.data_ptr(),
              dbias.data_ptr(), rows, columns)
     return dx, dweight.to(weight.dtype), dbias.to(weight.dtype)
@@ -379,7 +399,7 @@ def _layer_norm(x, weight, bias, eps):
     x, stride, rows, columns = _rows(x)
     weight, bias = weight.contiguous(), bias.contiguous()
     if x.numel():
-        call(_rows_of(x.dtype), "layer_norm", x.data_ptr(), stride, weight.data_ptr(), bias.data_ptr(),
+        call(_rows_of(x), "layer_norm", x.data_ptr(), stride, weight.data_ptr(), bias.data_ptr(),
              out.data_ptr(), mean.data_ptr(), deviation.data_ptr(), rows, columns, eps)
     return out, mean, deviation
 
@@ -449,7 +469,7 @@ def _activation_derivative(ctx, dy):
            lambda dy, x, name: torch.empty_like(x))
 def _activation_backward(dy, x, name):
     dx, x, dy = _in_one_order(x, dy)
-    call(_rows_of(x.dtype), "activation_backward", _ACTIVATIONS[name], x.data_ptr(), dy.data_ptr(),
+    call(_rows_of(x), "activation_backward", _ACTIVATIONS[name], x.data_ptr(), dy.data_ptr(),
          dx.data_ptr(), x.numel())
     return dx
 
@@ -459,7 +479,7 @@ def _activation_backward(dy, x, name):
 def _activation(x, name):
     _activation_shape(x, name)
     out, x = _in_one_order(x)
-    call(_rows_of(x.dtype), "activation", _ACTIVATIONS[name], x.data_ptr(), out.data_ptr(), x.numel())
+    call(_rows_of(x), "activation", _ACTIVATIONS[name], x.data_ptr(), out.data_ptr(), x.numel())
     return out
 
 
@@ -484,7 +504,7 @@ def _gated_derivative(ctx, dy):
 def _gated_backward(dy, gate, up, name):
     gate, up, dy = gate.contiguous(), up.contiguous(), dy.contiguous()
     dgate, dup = _empty(gate), _empty(gate)
-    call(_rows_of(gate.dtype), "gated_backward", _ACTIVATIONS[name], gate.data_ptr(), up.data_ptr(),
+    call(_rows_of(gate), "gated_backward", _ACTIVATIONS[name], gate.data_ptr(), up.data_ptr(),
          dy.data_ptr(), dgate.data_ptr(), dup.data_ptr(), gate.numel())
     return dgate, dup
 
@@ -495,8 +515,10 @@ def _gated(gate, up, name):
     out = _gated_shape(gate, up, name)
     gate, gate_stride, rows, columns = _rows(gate)
     up, up_stride, _, _ = _rows(up)
+    if gate.is_cuda:
+        gate, up, gate_stride, up_stride = gate.contiguous(), up.contiguous(), columns, columns
     if out.numel():
-        call(_rows_of(out.dtype), "gated", _ACTIVATIONS[name], gate.data_ptr(), gate_stride,
+        call(_rows_of(out), "gated", _ACTIVATIONS[name], gate.data_ptr(), gate_stride,
              up.data_ptr(), up_stride, out.data_ptr(), rows, columns)
     return out
 
@@ -551,7 +573,7 @@ def _losses_backward(dlosses, logits, labels, ignore_index, label_smoothing):
     logits, stride, rows, columns = _rows(logits)
     dlosses, labels = dlosses.contiguous(), labels.contiguous()
     if out.numel():
-        call(_rows_of(logits.dtype), "cross_entropy_backward", dlosses.data_ptr(), logits.data_ptr(),
+        call(_rows_of(logits), "cross_entropy_backward", dlosses.data_ptr(), logits.data_ptr(),
              stride, labels.data_ptr(), out.data_ptr(), rows, columns, ignore_index, label_smoothing)
     return out
 
@@ -563,7 +585,7 @@ def _losses(logits, labels, ignore_index, label_smoothing):
     logits, stride, rows, columns = _rows(logits)
     labels = labels.contiguous()
     if logits.numel():
-        call(_rows_of(logits.dtype), "cross_entropy", logits.data_ptr(), stride, labels.data_ptr(),
+        call(_rows_of(logits), "cross_entropy", logits.data_ptr(), stride, labels.data_ptr(),
              out.data_ptr(), rows, columns, ignore_index, label_smoothing)
     return out
 

@@ -183,7 +183,7 @@ struct watch {
   bool is_whole = true;
 };
 
-PyObject *grad_name, *is_neg_name, *step_name, *local_name, *none, *yes, *no;
+PyObject *grad_name, *is_neg_name, *step_name, *local_name, *spec_name, *none, *yes, *no;
 std::array<PyObject*, 2> placement_names;
 
 object attribute(PyObject* of, PyObject* name) { return taken(PyObject_GetAttr(of, name)); }
@@ -196,13 +196,15 @@ object local_of(PyObject* tensor, bool is_sharded) {
 /// Returns whether two DTensors are divided alike.
 bool is_placed_as(PyObject* tensor, PyObject* other) {
   constexpr int equal = 2;  // Py_EQ
-  return std::ranges::all_of(placement_names, [&](PyObject* name) {
-    object const a = attribute(tensor, name), b = attribute(other, name);
-    int const answer =
-        a.it == nullptr || b.it == nullptr ? 0 : PyObject_RichCompareBool(a.it, b.it, equal);
-    if (answer < 0) PyErr_Clear();
-    return answer == 1;
-  });
+  object const one = attribute(tensor, spec_name), its = attribute(other, spec_name);
+  if (one.it == nullptr || its.it == nullptr) return false;
+  return one.it == its.it || std::ranges::all_of(placement_names, [&](PyObject* name) {
+           object const a = attribute(one.it, name), b = attribute(its.it, name);
+           int const answer =
+               a.it == nullptr || b.it == nullptr ? 0 : PyObject_RichCompareBool(a.it, b.it, equal);
+           if (answer < 0) PyErr_Clear();
+           return answer == 1;
+         });
 }
 
 /// Returns the bytes of an element. The first dtypes are uint8, int8, int16, int32, int64, float16,
@@ -274,9 +276,9 @@ bool lowp_torch_begin(PyObject* its_none, PyObject* its_true, PyObject* its_fals
   grad_name = PyUnicode_InternFromString("grad");
   is_neg_name = PyUnicode_InternFromString("is_neg");
   step_name = PyUnicode_InternFromString("step");
+  spec_name = PyUnicode_InternFromString("_spec");
   local_name = PyUnicode_InternFromString("_local_tensor");
-  placement_names = {PyUnicode_InternFromString("placements"),
-                     PyUnicode_InternFromString("device_mesh")};
+  placement_names = {PyUnicode_InternFromString("placements"), PyUnicode_InternFromString("mesh")};
   return call.load();
 }
 

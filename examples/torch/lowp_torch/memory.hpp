@@ -3,7 +3,11 @@
 // Each returns null, or an error text that lives until the thread's next call.
 #pragma once
 
+#ifdef __CUDACC__
+#include <lowp/cuda/lowp.cuh>
+#else
 #include <lowp/openmp.hpp>
+#endif
 
 #include <algorithm>
 #include <cstddef>
@@ -16,6 +20,16 @@
 namespace {
 
 using size = std::size_t;
+
+// Calls take all threads, or PyTorch's current stream on a GPU.
+#ifdef __CUDACC__
+thread_local cudaStream_t stream;
+#define LOWP_TEAM_CALL(name) \
+  void name(auto const&... a) { lowp::cuda::name(stream, a...); }
+#else
+#define LOWP_TEAM_CALL(name) \
+  void name(auto const&... a) { lowp::openmp::name(a...); }
+#endif
 
 /// dtypes in the order of DTYPES in functional.py.
 enum class dtype : int { float32, bfloat16, float16, float8_e4m3fn, float8_e5m2 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows for functional.py. LOWP_TORCH_ELEMENT is float32, bfloat16 or float16: each has a library.
+// nvcc compiles it for a GPU, without cross_entropy, whose labels the host checks.
 #include "memory.hpp"
 
 #include <cmath>
@@ -11,7 +12,29 @@ namespace {
 using float32 = float;
 using lowp::bfloat16, lowp::float16;
 using T = LOWP_TORCH_ELEMENT;
-namespace team = lowp::openmp;
+namespace team {
+LOWP_TEAM_CALL(softmax)
+LOWP_TEAM_CALL(log_softmax)
+LOWP_TEAM_CALL(softmax_backward)
+LOWP_TEAM_CALL(log_softmax_backward)
+LOWP_TEAM_CALL(rms_norm)
+LOWP_TEAM_CALL(rms_norm_backward)
+LOWP_TEAM_CALL(add_rms_norm)
+LOWP_TEAM_CALL(layer_norm)
+LOWP_TEAM_CALL(layer_norm_backward)
+LOWP_TEAM_CALL(gelu)
+LOWP_TEAM_CALL(gelu_backward)
+LOWP_TEAM_CALL(gated_gelu)
+LOWP_TEAM_CALL(gated_gelu_backward)
+LOWP_TEAM_CALL(gelu_tanh)
+LOWP_TEAM_CALL(gelu_tanh_backward)
+LOWP_TEAM_CALL(gated_gelu_tanh)
+LOWP_TEAM_CALL(gated_gelu_tanh_backward)
+LOWP_TEAM_CALL(silu)
+LOWP_TEAM_CALL(silu_backward)
+LOWP_TEAM_CALL(gated_silu)
+LOWP_TEAM_CALL(gated_silu_backward)
+}  // namespace team
 
 using rows_of_matrix = lowp::strided_rows<T const>;
 
@@ -19,11 +42,6 @@ using rows_of_matrix = lowp::strided_rows<T const>;
 rows_of_matrix rows_of(T const* data, size stride, size rows, size columns) {
   return {{data, (rows - 1) * stride + columns}, stride};
 }
-/// Returns some of the rows of rows_of.
-rows_of_matrix some_rows(rows_of_matrix of, size first, size count, size columns) {
-  return rows_of(of.elements.data() + first * of.stride, of.stride, count, columns);
-}
-
 #define LOWP_ACTIVATION_CALLS(name)                                                \
   struct calls_of_##name {                                                         \
     static void value(auto... a) { team::name(a...); }                             \
@@ -44,6 +62,13 @@ void with_activation(int activation, auto const& function) {
   throw std::invalid_argument("no activation: " + std::to_string(activation));
 }
 
+#ifndef __CUDACC__
+
+/// Returns some of the rows of rows_of.
+rows_of_matrix some_rows(rows_of_matrix of, size first, size count, size columns) {
+  return rows_of(of.elements.data() + first * of.stride, of.stride, count, columns);
+}
+
 /// Refuses a wrong label before anything is written, and names its row.
 void check_labels(std::int64_t const* labels, size rows, size columns, std::int64_t ignore_index) {
   for (size i = 0; i < rows; ++i)
@@ -56,6 +81,8 @@ void check_labels(std::int64_t const* labels, size rows, size columns, std::int6
 
 /// Rows whose logits and derivatives stay in a core's second cache.
 size rows_in_piece(size columns) { return std::max<size>(1, 4 * piece / columns); }
+
+#endif
 
 }  // namespace
 
@@ -105,12 +132,21 @@ char const* lowp_rms_norm_backward(T const* x, size stride, T const* weight, T c
 char const* lowp_add_rms_norm(T const* x, T const* u, T const* weight, T* sum, T* out, float* rms,
                               size rows, size columns, double eps) {
   return error_of([&] {
+#ifdef __CUDACC__
+    std::span const all(sum, rows * columns);
+    if (auto const error =
+            cudaMemcpyAsync(sum, x, all.size_bytes(), cudaMemcpyDeviceToDevice, stream))
+      throw std::runtime_error(cudaGetErrorString(error));
+    team::add_rms_norm(all, std::span(u, all.size()), std::span(weight, columns),
+                       std::span(out, all.size()), columns, eps, std::span(rms, rows));
+#else
     for_each_piece(rows, std::max<size>(1, piece / columns), [&](size first, size count) {
       size const at = first * columns, n = count * columns;
       std::copy_n(x + at, n, sum + at);
       lowp::add_rms_norm(std::span(sum + at, n), std::span(u + at, n), std::span(weight, columns),
                          std::span(out + at, n), columns, eps, std::span(rms + first, count));
     });
+#endif
   });
 }
 char const* lowp_layer_norm(T const* in, size stride, T const* weight, T const* bias, T* out,
@@ -153,11 +189,15 @@ char const* lowp_gated(int activation, T const* gate, size gate_stride, T const*
         size const n = rows * columns;
         return f.gated(std::span(gate, n), std::span(up, n), std::span(out, n));
       }
+#ifdef __CUDACC__
+      throw std::invalid_argument("rows of gate and up have strides");
+#else
       for_each_piece(rows, std::max<size>(1, piece / columns), [&](size first, size count) {
         for (size i = first; i < first + count; ++i)
           f.gated(std::span(gate + i * gate_stride, columns),
                   std::span(up + i * up_stride, columns), std::span(out + i * columns, columns));
       });
+#endif
     });
   });
 }
@@ -171,6 +211,10 @@ char const* lowp_gated_backward(int activation, T const* gate, T const* up, T co
   });
 }
 
+#ifdef __CUDACC__
+/// Takes the stream of this thread's next calls.
+void lowp_on_stream(void* its) { stream = static_cast<cudaStream_t>(its); }
+#else
 /// The derivative goes to memory that stays in a core's cache.
 char const* lowp_cross_entropy(T const* logits, size stride, std::int64_t const* labels,
                                float* losses, size rows, size columns, std::int64_t ignore_index,
@@ -214,5 +258,6 @@ char const* lowp_cross_entropy_backward(float const* dlosses, T const* logits, s
     });
   });
 }
+#endif
 
 }  // extern "C"

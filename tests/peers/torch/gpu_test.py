@@ -228,6 +228,47 @@ def replayed(memory, library):
     return [memory.get(address, 2 * t.n) for t in tensors for address in (t.p, t.m, t.v)]
 
 
+def rows(memory, library):
+    """Returns what the functions of rows write, of bfloat16."""
+    source, (count, columns), written = random.Random(3), (7, 300), []
+    n = count * columns
+    x, dy, u = (memory.place(numbers(n, "bfloat16", source)) for _ in range(3))
+    weight, bias = (memory.place(numbers(columns, "bfloat16", source)) for _ in range(2))
+
+    def call(name, *arguments):
+        """Calls a function. An argument (bytes,) is memory that it writes, from zeros."""
+        given = []
+        for each in arguments:
+            if isinstance(each, tuple):
+                written.append((memory.place(b"\0" * each[0]), each[0]))
+                each = written[-1][0]
+            given.append(ctypes.c_double(each) if isinstance(each, float) else ctypes.c_uint64(each))
+        function = getattr(library, f"lowp_{name}")
+        function.restype = ctypes.c_char_p
+        error = function(*given)
+        assert error is None, (name, error)
+        return [address for address, _ in written]
+
+    of_rows, of_row, of_columns = (2 * n,), (4 * count,), (4 * columns,)
+    if memory.stream:
+        library.lowp_on_stream(ctypes.c_void_p(memory.stream))
+    for is_log in (0, 1):
+        y = call("softmax", x, columns, of_rows, count, columns, is_log)[-1]
+        call("softmax_backward", y, dy, of_rows, count, columns, is_log)
+    rms = call("rms_norm", x, columns, weight, of_rows, of_row, count, columns, 1e-6)[-1]
+    call("rms_norm_backward", x, columns, weight, dy, rms, of_rows, of_columns, count, columns, 0)
+    call("add_rms_norm", x, u, weight, of_rows, of_rows, of_row, count, columns, 1e-6)
+    *_, mean, deviation = call("layer_norm", x, columns, weight, bias, of_rows, of_row, of_row, count, columns, 1e-5)
+    call("layer_norm_backward", x, columns, weight, dy, mean, deviation, of_rows, of_columns, of_columns, count, columns)
+    for activation in range(3):
+        call("activation", activation, x, of_rows, n)
+        call("activation_backward", activation, x, dy, of_rows, n)
+        call("gated", activation, x, columns, u, columns, of_rows, count, columns)
+        call("gated_backward", activation, x, u, dy, of_rows, of_rows, n)
+    memory.wait()
+    return [memory.get(*each) for each in written]
+
+
 def refused(library, device):
     """Wrong settings and memory of the processor are refused before anything runs."""
     library.lowp_torch_step.restype = ctypes.c_bool
@@ -258,6 +299,13 @@ def step():
     want, got = replayed(Host(), ctypes.CDLL(compiler.built(STORED))), replayed(device, gpu)
     assert want == got and want[0] != want[3]
     print("replays of a graph: the bits of the processor")
+    kind = ("rows", "bfloat16")
+    want, got = (rows(memory, ctypes.CDLL(compiler.built(kind, capability)))
+                 for memory, capability in ((Host(), None), (device, CAPABILITY)))
+    assert len(want) > 20 and all(any(each) for each in want)
+    wrong = [i for i, (a, b) in enumerate(zip(want, got, strict=True)) if a != b]
+    assert not wrong, wrong
+    print("functions of rows: the bits of the processor")
 
 
 {"build": build, "step": step}[sys.argv[1]]()
