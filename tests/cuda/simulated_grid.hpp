@@ -139,14 +139,23 @@ struct simulated_thread {
   void warp_barrier() const { state->warp_arrived[thread_ / block_state::warp].arrive_and_wait(); }
   template <int Distance>
   [[nodiscard]] std::uint32_t exchanged(std::uint32_t x) const {
-    EXPECT_EQ(threads_ % (2 * Distance), 0U) << "a warp would lack threads";
+    return exchanged(x, Distance);
+  }
+  [[nodiscard]] std::uint32_t exchanged(std::uint32_t x, unsigned distance) const {
+    EXPECT_EQ(threads_ % (2 * distance), 0U) << "a warp would lack threads";
     std::uint32_t* const all = state->words.data();
     fibers::barrier& warp = callers_of_warp();
     all[thread_] = x;
     warp.arrive_and_wait();
-    std::uint32_t const other = all[thread_ ^ Distance];
+    std::uint32_t const other = all[thread_ ^ distance];
     warp.arrive_and_wait();
     return other;
+  }
+  [[nodiscard]] bool any_of_warp(bool x) const {
+    std::uint32_t any = x ? 1 : 0;
+    for (unsigned distance = block_state::warp / 2; distance != 0; distance /= 2)
+      any |= exchanged(any, distance);
+    return any != 0;
   }
   template <class T, int N = 1>
   T* shared() const {

@@ -55,6 +55,10 @@ class Case:
     repeats: bool = False  # a block takes tile after tile, for a report
     also: dict = dataclasses.field(default_factory=dict)  # what an element needs: pattern, times
     folds: int = 0  # of rows, less those on arrival
+    arrives: bool = False  # a warp takes one of them on arrival, a block cannot
+    keeps: bool = False  # rows wait in shared memory as they were loaded, not as floats
+    adds: int = 0  # sums over rows, beside the row in shared memory
+    is_counted: bool = True  # else its way is that of another case, or its bytes are few
     finds_scales: bool = False  # of blocks: a thread has more chunks
     columns: list = dataclasses.field(default_factory=list)  # bytes of operands of a row's length
     sums: list = dataclasses.field(default_factory=list)  # of operands of a row that are written on arrival
@@ -68,6 +72,10 @@ class Case:
     def kept(self):
         """Returns the number of operands that shared memory has of a row."""
         return len(self.reads) - len(self.sums)
+
+    def kept_bytes(self):
+        """Returns the bytes of shared memory for a column of a row."""
+        return (sum(self.reads) if self.keeps else 4 * self.kept()) + 4 * self.adds
 
 
 PHILOX = {r"IMAD\.(WIDE|HI)\.U32": 16 / 8}  # of its 20 products, some are the same in all threads
@@ -87,6 +95,10 @@ SCALES = {"writes": 0.85, "reads": 1.12}
 ROWS_OF_TILES = {"writes": 0.19}
 # A thread reads four words of tables for an element. They lie in the first cache.
 TABLES = {"reads": 6.5}
+# Whole sectors but at a row's ends; there, accesses have other turns.
+ODD = {"writes": 0.99, "turns": 1.3}
+# All rows share the weight. It comes from a cache, for the fold and for the result.
+WEIGHT_AGAIN = {"reads": 1.34}
 # A row waits in shared memory as floats, which is read and written there for each fold.
 ROW_AS_FLOAT = {"turns": 1.15}
 TWO_ROWS_AS_FLOAT = {"turns": 1.85}
@@ -269,11 +281,27 @@ CASES = {
     "softmax_pb_relax": Case("softmax_pb_relax, bfloat16", [2], [2], folds=1,
         budget={"sm_80": 1.6, "sm_90": 2.15, "sm_100a": 2.95},
         bound="it rounds each step to 16 bits.", traffic=ROW_AS_FLOAT),
-    "rms_norm": Case("rms_norm, bfloat16", [2], [2], folds=1, columns=[2],
+    "rms_norm": Case("rms_norm, bfloat16", [2], [2], folds=1, arrives=True, columns=[2],
         budget={"sm_100a": 1.1},
         bound="a largest magnitude and a sum of squares of each element."),
-    "add_rms_norm": Case("add_rms_norm, bfloat16", [2, 2], [2], folds=1, columns=[2], sums=[2]),
-    "layer_norm": Case("layer_norm, bfloat16", [2], [2], folds=2, columns=[2, 2],
+    "add_rms_norm": Case("add_rms_norm, bfloat16", [2, 2], [2], folds=1, arrives=True, columns=[2], sums=[2]),
+    "softmax_short": Case("softmax, bfloat16, 32 and 128 columns", [2], [2], folds=1, is_counted=False,
+                          traffic=ROW_AS_FLOAT),
+    "softmax_odd": Case("softmax, bfloat16, 1001 and 8191 columns", [2], [2], folds=1, is_counted=False,
+                        traffic=ODD),
+    "rms_norm_odd": Case("rms_norm, bfloat16, 1001 and 8191 columns", [2], [2], folds=1, columns=[2],
+                         is_counted=False, traffic=ODD),
+    "softmax_backward": Case("softmax_backward, bfloat16", [2, 2], [2], folds=1, arrives=True, keeps=True),
+    "cross_entropy": Case("cross_entropy, bfloat16", [2], [2], folds=1, keeps=True),
+    "rms_norm_backward/line_sums": Case("rms_norm_backward, bfloat16, with scratch", [2, 2], [2],
+        folds=1, arrives=True, keeps=True, adds=1, columns=[2], traffic=WEIGHT_AGAIN),
+    "rms_norm_backward/line_kernel_call": Case("rms_norm_backward, second launch", [1 / 4], [],
+                                               is_counted=False),
+    "layer_norm_backward/line_sums": Case("layer_norm_backward, bfloat16, with scratch", [2, 2], [2],
+        folds=1, arrives=True, keeps=True, adds=2, columns=[2], traffic=WEIGHT_AGAIN),
+    "layer_norm_backward/line_kernel_call": Case("layer_norm_backward, second launch", [1 / 2], [],
+                                                 is_counted=False),
+    "layer_norm": Case("layer_norm, bfloat16", [2], [2], folds=2, arrives=True, columns=[2, 2],
         budget={"sm_90": 1.05, "sm_100a": 1.45},
         bound="a largest magnitude and three sums, in two folds, one after another."),
 }
@@ -287,6 +315,12 @@ def accesses(name, operands, times=1):
         pattern = rf"{name}\.E(?!\.)" if bits == 32 else rf"{name}\.E\.{bits}\b"
         found[pattern] = found.get(pattern, 0) + times * max(1, int(8 * size) // 16)
     return found
+
+
+def shared(name, operands, times=1):
+    """Likewise for shared memory."""
+    count = times * sum(int(8 * size) // 16 for size in operands)
+    return {rf"{name}\.128": count} if count else {}
 
 
 def instructions_of(kernel, case, team):
@@ -304,19 +338,25 @@ def instructions_of(kernel, case, team):
         rounds = [(ways[:1], elements)]
     else:
         at_once = 4 if read <= 2 else 2 if read <= 4 else 1
+        kept = case.reads if case.keeps else [4] * case.kept()
         load, store, times = (r"LDS\.128", r"STS\.128", 2) if team == 32 else (r"LDS R", r"STS \[", 8)
-        operands = case.kept()
+        own = {load: times * case.kept()}
+        if case.keeps:
+            own = shared("LDS", kept) if team == 32 else {rf"LDS\.U{8 * case.reads[0]}": 8 * case.kept()}
 
-        def loops(needed):
-            return kernel.loops(needed, avoided=("BAR", "SHFL"))  # they are between two loops
+        def loops(needed, *avoided):
+            return kernel.loops(needed, avoided=("BAR", "SHFL", *avoided))  # they are between two loops
 
         rounds = [(loops(accesses("LDG", case.reads, at_once) | accesses("STG", case.sums, at_once) |
-                         {r"STS\.128": 2 * at_once * operands})[:1], 8 * at_once)]
-        for i in range(case.folds - 1):
-            rounds.append((loops({load: times * operands})[i:i + 1], 8))
-        rounds.append((loops({load: times * operands, store: times})[-1:], 8))
-        rounds.append((loops({r"LDS\.128": 2} | accesses("LDG", case.columns) |
-                             accesses("STG", case.writes))[-1:], 8))
+                         shared("STS", kept, at_once))[:1], 8 * at_once)]
+        folds = case.folds - (case.arrives and team == 32)
+        for i in range(folds - (not case.keeps)):
+            rounds.append((loops(own, "STG")[i:i + 1], 8))
+        if folds and not case.keeps:
+            rounds.append((loops(own | {store: times})[-1:], 8))
+        results = [4] * case.adds + (kept if case.keeps else [4])
+        rounds.append((loops(shared("LDS", results) | shared("STS", [4] * case.adds) |
+                             accesses("LDG", case.columns) | accesses("STG", case.writes))[-1:], 8))
     issued = collections.Counter()
     for ways, elements in rounds:
         if not ways or ways[0] is None:
@@ -331,10 +371,8 @@ def occupancy_of(kernel, case, team, target):
     of_warp = math.ceil(kernel.registers / 8) * 8 * 32  # allocated in units of 256 registers
     blocks = min(8, 65536 // of_warp // 4 * 4 // 8)
     shared = kernel.shared_bytes + 1024  # that CUDA takes
-    if team == 256:
-        shared += 8192 * 4 * case.kept()
-    elif team == 32:
-        shared += 8192 * 4
+    if team:
+        shared += 8192 * (case.kept_bytes() if team == 256 else max(4, case.kept_bytes()))
     return min(blocks, target.shared_kilobytes * 1024 // shared) * 8 / 64
 
 
@@ -347,8 +385,10 @@ def count(arch, names, folder):
         team = kernel.number_after("15row_kernel_callILj")
         if name.startswith("planted_") or (names and name not in names):
             continue
-        name = next(key for key in CASES if key.split("/")[0] == name and
-                    all(word in kernel.symbol for word in key.split("/")[1:]))
+        name = next((key for key in CASES if key.split("/")[0] == name and
+                     all(word in kernel.symbol for word in key.split("/")[1:])), None)
+        if name is None or not CASES[name].is_counted or "column_kernel_call" in kernel.symbol:
+            continue
         case = CASES[name]
         issued = sum(instructions_of(kernel, case, team).values())
         yield name, team, {

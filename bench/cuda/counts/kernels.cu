@@ -30,8 +30,9 @@ struct shape {
   std::size_t elements, columns;
   bool is_large;
   bool has_rows = false;
+  std::size_t rows() const { return elements / columns; }
 };
-shape now{std::size_t{1} << 15, 1024, false};
+shape now{};
 
 /// The arguments of the library's kernel. The kernel's symbol then has the name of a case.
 template <class Case, class Call>
@@ -151,10 +152,14 @@ std::size_t columns() {
   now.has_rows = true;
   return now.columns;
 }
+constexpr cross_entropy_options summed{.reduction = loss_reduction::summed};
 /// Elements that all rows share.
 template <class T>
 std::span<T> per_column() {
   return of<T>(columns());
+}
+auto scratch(std::size_t (*size)(std::size_t, std::size_t)) {
+  return of<double>(size(now.rows(), now.columns));
 }
 template <class T>
 T* at() {
@@ -200,11 +205,25 @@ struct doubled {
   }
 };
 
-std::vector<void (*)()> cases;
+/// The columns of a case's rows, and about the number of its elements. Lines of sums need many rows.
+struct listed_case {
+  void (*run)();
+  std::size_t columns[2] = {1024, 8192}, elements = 1 << 15;
+};
+std::vector<listed_case> cases;
 bool list(void (*run)()) {
-  cases.push_back(run);
+  cases.push_back({run});
   return true;
 }
+bool list(listed_case const& each) {
+  cases.push_back(each);
+  return true;
+}
+#define COUNT_ROWS(name, first, second, elements, operation, ...)                        \
+  struct name {                                                                          \
+    static void run() { count<name, lowp::detail::operation##_operation>(__VA_ARGS__); } \
+  };                                                                                     \
+  bool const name##_is_listed = list({&name::run, {first, second}, elements});
 #define COUNT(name, operation, ...)                                                      \
   struct name {                                                                          \
     static void run() { count<name, lowp::detail::operation##_operation>(__VA_ARGS__); } \
@@ -360,6 +379,20 @@ COUNT(layer_norm, layer_norm, of<bf16>(), per_column<bf16>(), per_column<bf16>()
 COUNT(add_rms_norm, add_rms_norm, of<bf16>(), of<bf16>(), per_column<bf16>(), of<bf16>(), columns(),
       1e-6f)
 COUNT(softmax_pb_relax, softmax_pb_relax, of<bf16>(), of<bf16>(), columns(), 1.0f)
+// Short rows share a warp. Rows of an odd number of columns are aligned to their elements only.
+COUNT_ROWS(softmax_short, 32, 128, 1 << 15, softmax, of<bf16>(), of<bf16>(), columns())
+COUNT_ROWS(softmax_odd, 1001, 8191, 1 << 15, softmax, of<bf16>(), of<bf16>(), columns())
+COUNT_ROWS(rms_norm_odd, 1001, 8191, 1 << 15, rms_norm, of<bf16>(), per_column<bf16>(), of<bf16>(),
+           columns(), 1e-6f)
+COUNT(softmax_backward, softmax_backward, of<bf16>(), of<bf16>(), of<bf16>(), columns())
+COUNT_ROWS(rms_norm_backward, 1024, 8192, 1 << 18, rms_norm_backward, of<bf16>(),
+           per_column<bf16>(), of<bf16>(), of<f32>(now.rows()), of<bf16>(), per_column<f32>(),
+           columns(), scratch(rms_norm_backward_scratch))
+COUNT_ROWS(layer_norm_backward, 128, 4096, 1 << 18, layer_norm_backward, of<bf16>(),
+           per_column<bf16>(), of<bf16>(), of<f32>(now.rows()), of<f32>(now.rows()), of<bf16>(),
+           per_column<f32>(), per_column<f32>(), columns(), scratch(layer_norm_backward_scratch))
+COUNT_ROWS(cross_entropy, 50304, 1024, 1 << 18, cross_entropy, of<bf16>(),
+           of<std::int32_t>(now.rows()), columns(), summed, of<f32>(now.rows()), of<bf16>())
 
 // Kernels that traffic.py must refuse. In this order: stores split lines, bytes are read again,
 // blocks are few, threads meet in a bank.
@@ -413,18 +446,13 @@ PLANT(planted_conflicts, 3)
 
 int main() {
   using namespace counted;
-  for (auto const run : cases) {
-    now = {std::size_t{1} << 15, 1024, false};
-    run();
-    if (now.has_rows) {
-      now.columns = 8192;
-      run();
+  for (auto const& each : cases)
+    for (bool const is_large : {false, true}) {
+      std::size_t const elements = is_large ? std::size_t{1} << 28 : each.elements;
+      now = {elements / each.columns[0] * each.columns[0], each.columns[0], is_large};
+      each.run();
+      if (!now.has_rows) continue;
+      now = {elements / each.columns[1] * each.columns[1], each.columns[1], is_large};
+      each.run();
     }
-    now = {std::size_t{1} << 28, 1024, true};
-    run();
-    if (now.has_rows) {
-      now.columns = 8192;
-      run();
-    }
-  }
 }

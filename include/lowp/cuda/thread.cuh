@@ -130,11 +130,15 @@ struct gpu_thread {
   }
   __device__ void barrier() const { __syncthreads(); }
   __device__ void warp_barrier() const { __syncwarp(); }
+  __device__ std::uint32_t exchanged(std::uint32_t x, unsigned distance) const {
+    return __shfl_xor_sync(0xffffffff, x, distance);
+  }
   template <int Distance>
   __device__ std::uint32_t exchanged(std::uint32_t x) const {
     static_assert(Distance < 32);
-    return __shfl_xor_sync(0xffffffff, x, Distance);
+    return exchanged(x, Distance);
   }
+  __device__ bool any_of_warp(bool x) const { return __any_sync(0xffffffff, x); }
 
   /// Returns N objects for the block, or one for each of its threads, uninitialized.
   template <class T, int N = tuning::block_threads>

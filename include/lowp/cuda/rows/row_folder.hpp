@@ -2,7 +2,7 @@
 // The first half of the kernel over rows: reads a row and folds it. See row_kernel.hpp.
 #pragma once
 
-#include <lowp/cuda/rows/kept_row.hpp>
+#include <lowp/cuda/rows/row_sum.hpp>
 
 namespace lowp::cuda {
 
@@ -46,6 +46,8 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   template <int K>
   using fold_type = team_fold<std::tuple_element_t<std::size_t{K}, folds>, team_type>;
 
+  using whole = std::integral_constant<int, widths[0]>;  ///< the width of accesses to chunks
+
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
   static constexpr int step = team_type::step, stride = team_type::stride;
   static constexpr bool has_visible = call_type::has_visible;
@@ -53,42 +55,59 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   static constexpr bool keeps = keeps_codes<Operation, Sum>;
   static constexpr int at_once = chunks_at_once<Operation, Scores, Sum>;
   static constexpr int kept = kept_scores<Operation, Scores>;
-  using memory_type =
-      std::conditional_t<keeps, kept_row<team_type, Scores, kept>, row_memory<team_type>>;
+  template <int K>
+  static constexpr bool repeats = !std::is_void_v<decltype(std::declval<Operation>().take_total(
+      fold::number<K>{}, std::declval<state&>(),
+      std::declval<fold_type<K>>().total(std::declval<team_type&>())))>;
+  /// The team's row, in shared memory.
+  using memory_type = std::conditional_t<keeps, unsigned char*, row_memory<team_type>>;
   /// True if fold 0 takes chunks as they arrive.
   static constexpr bool folds_chunks = team_type::is_warp || !fold_type<0>::is_ordered;
 
   LOWP_FN row_folder(call_type const& call, Thread const& thread)
-      : call_(call), thread_(thread), team_(thread), cached_(memory()) {}
+      : call_(call), thread_(thread), team_(thread, call.shift), cached_(memory()) {}
 
+  LOWP_FN unsigned char* memory_of_row() const {
+    return thread_.dynamic_memory() + team_.number() * room() * kept_bytes<Operation, Scores, Sum>;
+  }
   LOWP_FN memory_type memory() const {
-    unsigned char* const row =
-        thread_.dynamic_memory() + team_.number() * room() * kept_bytes<Operation, Scores, Sum>;
     if constexpr (keeps)
-      return memory_type(thread_, row, room());
+      return thread_.register_address(memory_of_row());
     else
-      return memory_type(thread_, reinterpret_cast<float*>(row), team_);
+      return memory_type(thread_, reinterpret_cast<float*>(memory_of_row()), team_);
   }
   /// Returns true if rows are kept; a warp's rows are short.
   LOWP_FN bool is_cached() const { return team_type::is_warp || call_.is_cached; }
   /// Returns the place in shared memory of elements at `offset` from a thread's first element. If
   /// rows are not kept, new elements overwrite the old ones.
   LOWP_FN unsigned place_of(std::uint32_t offset) const { return is_cached() ? offset : 0; }
-  LOWP_FN unsigned room() const { return call_.room * static_cast<unsigned>(fold::sums); }
+  LOWP_FN unsigned room() const { return call_.room * unsigned{row_unit}; }
+  /// Returns true if a thread moves chunks. Else it moves elements, which lie side by side with
+  /// those of the team's other threads.
+  LOWP_FN bool has_chunks() const { return is_cached() && call_.width == whole::value; }
   LOWP_FN static int within_chunk(int left) { return left < chunk_size ? left : chunk_size; }
 
   LOWP_FN void fold(std::uint64_t r, state& s) {
-    read_row(r, s) ? fold_row<0>(r, s) : fold_row<1>(r, s);
+    fold_row<0>(r, s, read_row(r, s));
+    fold_row<1>(r, s, true);
   }
   /// Keeps the scores, and folds them on arrival if that is possible. Returns true if fold 0 needs
   /// a turn.
   LOWP_FN bool read_row(std::uint64_t r, state& s) {
-    if constexpr (!folds_chunks && Sum::operands == 0)
-      if (!is_cached()) return true;
+    if constexpr (Sum::operands == 0) {
+      if (!has_chunks() && is_cached()) {
+        row_accessors<Scores, hardware, 1>(call_.scores, r)
+            .template copy<!keeps, keeps ? kept : Scores::size>(thread_, team_, memory_of_row(),
+                                                                room(), end_);
+        team_.full_barrier();
+      }
+      if (!has_chunks()) return true;
+    }
     fold_type<0> folded;
     row_accessors<Scores, hardware, at_once> from(call_.scores, r);
     row_adder<Sum, hardware, at_once> adder(call_.sum, r, call_.columns);
-    for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < end_;
+    std::uint32_t first = lanes::hidden(team_.first_of_chunk());  // else it counts turns, too
+    for (std::uint32_t offset = 0; first < end_;
          first += at_once * stride, offset += at_once * stride) {
       int const left = static_cast<int>(end_ - first);
       if (left >= (at_once - 1) * stride + chunk_size)
@@ -96,14 +115,14 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       else
         read_chunks(first, left, place_of(offset), from, adder, folded, s);
     }
-    if constexpr (folds_chunks) return takes_total_again<0>(r, s, folded);
+    if constexpr (folds_chunks) return takes_total_again<0>(r, s, folded, true);
     team_.barrier();
     return true;
   }
   /// Reads a thread's next chunks. If `left` is a constant, this has no branch.
   LOWP_FN void read_chunks(std::uint32_t first, int left, unsigned place, auto& from, auto& adder,
                            auto& folded, state const& s) {
-    with_width(call_.width, [&](auto width) {
+    auto const load = [&](auto width) {
       LOWP_UNROLL_ON_GPU
       for (int i = 0; i < at_once; ++i) {
         if (left <= i * stride) continue;
@@ -111,7 +130,11 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         from.template load<width>(i, thread_, column, within_chunk(left - i * stride));
         adder.template load<width>(i, thread_, column, within_chunk(left - i * stride));
       }
-    });
+    };
+    if constexpr (Sum::operands != 0)
+      with_width(call_.width, load);
+    else
+      load(whole{});
     LOWP_UNROLL_ON_GPU
     for (int i = 0; i < at_once; ++i) {
       if (left <= i * stride) continue;
@@ -123,7 +146,7 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       adder.add(i, thread_, column, within_chunk(left - i * stride), call_.width, x[0]);
       if constexpr (folds_chunks) fold_some<0, 1>(s, x, value, left - i * stride, folded);
       if constexpr (keeps) {
-        if (is_cached()) cached_.keep(i, from, column);
+        from.template keep<kept>(i, cached_, room(), column);
       } else if constexpr (folds_chunks && last_fold == 0) {
         cached_.store_chunk(to, value);
       } else {
@@ -133,23 +156,27 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     }
   }
 
-  /// Runs the folds from number K on, each over a thread's own elements.
+  /// Runs the folds K = 0, or all others, each over a thread's own elements. A row that needs no
+  /// turn of its own waits for those of its warp.
   template <int K>
-  LOWP_FN void fold_row(std::uint64_t r, state& s) {
+  LOWP_FN void fold_row(std::uint64_t r, state& s, bool wants) {
     if constexpr (K <= last_fold) {
-      while (fold_once<K>(r, s)) {
-      }
-      fold_row<K + 1>(r, s);
+      if constexpr (repeats<K>)
+        while (team_.any(wants)) wants = fold_once<K>(r, s, wants);
+      else if (wants)
+        fold_once<K>(r, s, true);
+      if constexpr (K != 0) fold_row<K + 1>(r, s, true);
     }
   }
   /// Returns true if the fold needs another turn.
   template <int K>
-  LOWP_FN bool fold_once(std::uint64_t r, state& s) {
+  LOWP_FN bool fold_once(std::uint64_t r, state& s, bool wants) {
     fold_type<K> folded;
     row_accessors<Scores, hardware, 1> from(call_.scores, r);
-    for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
+    std::uint32_t const end = wants ? end_ : 0;
+    for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end;
          first += stride, offset += stride) {
-      int const left = static_cast<int>(end_ - first);
+      int const left = static_cast<int>(end - first);
       bool const is_whole = !team_type::is_warp && left > (chunk_size - 1) * step;
       if constexpr (keeps) {
         is_whole ? fold_codes<K>(from, s, first, chunk_size * step, folded)
@@ -160,13 +187,14 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
                  : fold_own<K>(s, place_of(offset), left, folded);
       }
     }
-    return takes_total_again<K>(r, s, folded);
+    return takes_total_again<K>(r, s, folded, wants);
   }
   /// Returns true if fold K needs another turn. In shared memory, the values of the last fold have
   /// replaced the scores, so it reads these once more.
   template <int K>
-  LOWP_FN bool takes_total_again(std::uint64_t r, state& s, auto& folded) {
-    if (!detail::takes_total_again(call_.operation, fold::number<K>{}, s, folded.total(team_)))
+  LOWP_FN bool takes_total_again(std::uint64_t r, state& s, auto& folded, bool wants) {
+    auto const total = folded.total(team_);
+    if (!wants || !detail::takes_total_again(call_.operation, fold::number<K>{}, s, total))
       return false;
     if constexpr (K == last_fold && !keeps)
       if (is_cached()) {
@@ -186,26 +214,27 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     if constexpr (team_type::is_warp) {
       recall(from, first, within_chunk(left), x);
     } else {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) {
-        if (left <= k * step) continue;
-        std::uint32_t const column = first + static_cast<unsigned>(k * step);
-        if (is_cached()) {
-          cached_.load_element(from, column, k, x);
+      auto const each = [&](auto const& load) {
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k)
+          if (left > k * step) load(first + static_cast<unsigned>(k * step), k);
+      };
+      if (is_cached())
+        each([&](std::uint32_t column, int k) {
+          from.template kept_element<kept>(cached_, room(), column, k, x);
           from.template load_element<kept>(thread_, column, k, x);
-        } else {
-          from.load_element(thread_, column, k, x);
-        }
-      }
+        });
+      else
+        each([&](std::uint32_t column, int k) { from.load_element(thread_, column, k, x); });
     }
     fold_some<K, step>(s, x, value, left, folded);
   }
   /// Takes a chunk from the kept row. Others than its scores are loaded.
   LOWP_FN void recall(auto& from, std::uint32_t column, int count, scores_of_chunk& x) const {
-    cached_.recall(from, column);
+    from.template recall<kept>(cached_, room(), column);
     if constexpr (kept < Scores::size)
-      with_width(call_.width,
-                 [&](auto width) { from.template load<width, kept>(0, thread_, column, count); });
+      has_chunks() ? from.template load<whole::value, kept>(0, thread_, column, count)
+                   : from.template load<1, kept>(0, thread_, column, count);
     from.decode(thread_, 0, x);
   }
   /// Folds a thread's own elements. If `left` is a constant, this has no branch.

@@ -23,12 +23,14 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
                  Thread>;
   using base::call_, base::thread_, base::team_, base::cached_, base::end_;
   using base::has_visible, base::uses_scores, base::keeps, base::last_fold, base::stride;
-  using base::room, base::is_cached, base::within_chunk, base::recall;
+  using base::room, base::is_cached, base::within_chunk, base::recall, base::has_chunks, base::kept;
   using typename base::call_type, typename base::team_type, typename base::hardware,
       typename base::state, typename base::indices, typename base::scores_of_chunk,
-      typename base::memory_type;
+      typename base::whole;
   static_assert(!To::is_random);
   using columns_of_chunk = float[Columns::size][chunk_size];
+  /// The elements that a thread writes at once if it does not write chunks. More would spill.
+  static constexpr unsigned turn = Scores::size > 2 ? 2 : 4;
   using sums_type =
       std::conditional_t<Sum::sums != 0, team_sums<Sum::sums, team_type, Thread>, no_row_sum>;
 
@@ -38,63 +40,65 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
 
   LOWP_FN void run() {
     if constexpr (Sum::sums != 0) {
-      sums_.run([&](std::uint64_t r) { run_row(r); });
+      sums_.run([&](std::uint64_t r, bool is_row) { run_row(r, is_row); });
     } else {
-      unsigned const teams = team_type::is_warp ? thread_.threads() / team_type::threads : 1;
-      for (std::uint64_t r = thread_.block() * teams + team_.number(); r < call_.rows;
-           r += thread_.blocks() * teams)
-        run_row(r);
+      for (std::uint64_t r = thread_.block() * team_.count() + team_.number();
+           team_.any(r < call_.rows); r += thread_.blocks() * team_.count())
+        run_row(r, r < call_.rows);
     }
   }
 
  private:
-  LOWP_FN void run_row(std::uint64_t r) {
+  /// @param is_row  false if only other teams of the warp have a row
+  LOWP_FN void run_row(std::uint64_t r, bool is_row) {
     state s{};
-    detail::start_row(call_.operation, s, r);
-    end_ = static_cast<std::uint32_t>(detail::visible_columns(call_.operation, r, call_.columns));
+    end_ = 0;
+    if (is_row) {
+      detail::start_row(call_.operation, s, r);
+      end_ = static_cast<std::uint32_t>(detail::visible_columns(call_.operation, r, call_.columns));
+    }
     this->fold(r, s);
-    write_statistics(r, s, call_.statistics);
-    write_row(r, s);
+    write_statistics(r, s, is_row, call_.statistics);
+    std::uint32_t const columns = is_row ? call_.columns : 0;
+    if (has_chunks()) return write_row(r, s, columns);
+    team_.full_barrier();  // elements of other threads
+    write_elements(r, s, columns);
+    team_.full_barrier();
   }
   LOWP_FN sums_type sums() const {
     if constexpr (Sum::sums != 0) {
       constexpr unsigned all = kept_bytes<Operation, Scores, Sum>;
-      return sums_type(
-          thread_, team_, call_.sum.lines,
-          reinterpret_cast<float*>(thread_.dynamic_memory() + room() * memory_type::bytes),
-          room() * all / unsigned{sizeof(float)}, room());
+      return sums_type(thread_, team_, call_.sum.lines,
+                       reinterpret_cast<float*>(thread_.dynamic_memory() +
+                                                room() * Scores::template bytes_of<kept>),
+                       room() * all / unsigned{sizeof(float)}, room());
     } else {
       return {};
     }
   }
   template <std::size_t... K, class... Statistic>
   LOWP_FN void write_statistics(
-      [[maybe_unused]] std::uint64_t r, [[maybe_unused]] state const& s,
+      [[maybe_unused]] std::uint64_t r, [[maybe_unused]] state const& s, bool is_row,
       row_operands<std::index_sequence<K...>, Statistic...> const& all) const {
     // The row may have started with its old statistics. A block has waited since, in its folds.
     if constexpr (team_type::is_warp && sizeof...(K) != 0) thread_.warp_barrier();
-    if (team_.thread() != 0) return;
+    if (team_.thread() != 0 || !is_row) return;
     (row_accessor<Statistic, hardware, 1>(all.indexed<K, row_operand<Statistic>>::value, r)
          .write_one(thread_, call_.operation.statistic(fold::number<static_cast<int>(K)>{}, s)),
      ...);
   }
 
-  LOWP_FN void write_row(std::uint64_t r, state const& s) const {
+  LOWP_FN void write_row(std::uint64_t r, state const& s, std::uint32_t columns) const {
     row_accessors<Scores, hardware, 1> from(call_.scores, r);
     row_accessors<Columns, hardware, 1> with(call_.per_column, 0);
     row_accessor<To, hardware, 1> to(call_.to, r);
-    for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < call_.columns;
+    for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < columns;
          first += stride, offset += stride) {
-      int const count = within_chunk(static_cast<int>(call_.columns - first));
-      float value[chunk_size] = {}, out[chunk_size];
+      int const count = within_chunk(static_cast<int>(columns - first));
+      float value[chunk_size] = {}, out[chunk_size], old[chunk_size];
       columns_of_chunk weight;
       scores_of_chunk x = {};
-      if (!is_cached()) {
-        with_width(call_.width,
-                   [&](auto width) { from.template load<width>(0, thread_, first, count); });
-        from.decode(thread_, 0, x);
-        compute(s, x, value);
-      } else if (!has_visible || first < end_) {
+      if (!has_visible || first < end_) {
         if constexpr (keeps) {
           recall(from, first, count, x);
           compute(s, x, value);
@@ -102,39 +106,86 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
           cached_.load_chunk(offset, value);
         }
       }
-      if constexpr (Columns::bytes_read != 0)
-        with_width(call_.width,
-                   [&](auto width) { with.template load<width>(0, thread_, first, count); });
+      with.template load<whole::value>(0, thread_, first, count);
       with.decode(thread_, 0, weight);
-      if constexpr (Sum::sums != 0) sums_.add(call_.operation, s, x, first);
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) {
-        if constexpr (has_visible)
-          if (first + static_cast<unsigned>(k) >= end_) value[k] = 0;
-        out[k] = result(s, x, value[k], weight, k, indices{}, typename Columns::indices{});
-        if constexpr (requires { call_.operation.marked_result(s, value[k]); })
-          if (first + static_cast<unsigned>(k) == s.marked)
-            out[k] = call_.operation.marked_result(s, value[k]);
+      if constexpr (Sum::sums != 0) {
+        sums_.template add<4>(call_.operation, s, x, 0, first);
+        sums_.template add<4>(call_.operation, s, x, 4, first + 4);
       }
       if constexpr (To::is_read) {
-        float old[chunk_size];
-        with_width(call_.width, [&](auto w) { to.template load<w>(0, thread_, first, count); });
+        to.template load<whole::value>(0, thread_, first, count);
         to.decode(thread_, 0, old);
-        LOWP_UNROLL_ON_GPU
-        for (int k = 0; k < chunk_size; ++k) out[k] = lanes::add(old[k], out[k]);
       }
+      finish(s, x, value, weight, old, first, 1, out);
       to.encode(thread_, out, first, count);
-      with_width(call_.width, [&](auto width) { to.template store<width>(thread_, first, count); });
+      to.template store<whole::value>(thread_, first, count);
     }
   }
-
-  /// Computes the values of a chunk, if results are made of these.
+  /// Likewise by elements. Those of a warp lie side by side, from the start of a sector on.
+  LOWP_FN void write_elements(std::uint64_t r, state const& s, std::uint32_t columns) const {
+    row_accessors<Scores, hardware, 1> const from(call_.scores, r);
+    row_accessors<Columns, hardware, 1> const with(call_.per_column, 0);
+    row_accessor<To, hardware, 1> to(call_.to, r);
+    unsigned const apart = team_.threads();
+    for (unsigned first = team_.thread() - to.lead(); first + to.lead() < columns + to.lead();
+         first += turn * apart) {
+      float value[chunk_size] = {}, out[chunk_size] = {}, old[chunk_size] = {};
+      columns_of_chunk weight = {};
+      scores_of_chunk x = {};
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < int{turn}; ++k) {
+        std::uint32_t const e = first + static_cast<unsigned>(k) * apart;
+        if (e >= columns) continue;
+        if (!is_cached()) {
+          from.load_element(thread_, e, k, x);
+        } else if (!has_visible || e < end_) {
+          if constexpr (keeps) {
+            from.template kept_element<kept>(cached_, room(), e, k, x);
+            from.template load_element<kept>(thread_, e, k, x);
+          } else {
+            value[k] = reinterpret_cast<float const*>(this->memory_of_row())[kept_place<4>(e)];
+          }
+        }
+        with.load_element(thread_, e, k, weight);
+        if constexpr (To::is_read) old[k] = to.element(thread_, e);
+        if constexpr (Sum::sums != 0) sums_.template add<1>(call_.operation, s, x, k, e);
+      }
+      if (keeps || !is_cached()) compute<int{turn}>(s, x, value);
+      finish<int{turn}>(s, x, value, weight, old, first, apart, out);
+      to.encode(thread_, out, 0, chunk_size);
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < int{turn}; ++k) {
+        std::uint32_t const e = first + static_cast<unsigned>(k) * apart;
+        if (e < columns) to.store_element(thread_, e, k);
+      }
+    }
+  }
+  /// Computes the values of a chunk's first elements, if results are made of these.
+  template <int Count = chunk_size>
   LOWP_FN void compute([[maybe_unused]] state const& s, [[maybe_unused]] scores_of_chunk const& x,
                        [[maybe_unused]] float (&value)[chunk_size]) const {
     if constexpr (!uses_scores) {
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k)
+      for (int k = 0; k < Count; ++k)
         value[k] = base::template value_at<last_fold>(s, x, k, indices{});
+    }
+  }
+  /// Makes the results of these. `column` is that of the first one, and the next is `apart`.
+  template <int Count = chunk_size>
+  LOWP_FN void finish(state const& s, scores_of_chunk const& x, float (&value)[chunk_size],
+                      columns_of_chunk const& weight,
+                      [[maybe_unused]] float const (&old)[chunk_size],
+                      [[maybe_unused]] std::uint32_t column, [[maybe_unused]] unsigned apart,
+                      float (&out)[chunk_size]) const {
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < Count; ++k) {
+      [[maybe_unused]] std::uint32_t const e = column + static_cast<unsigned>(k) * apart;
+      if constexpr (has_visible)
+        if (e >= end_) value[k] = 0;
+      out[k] = result(s, x, value[k], weight, k, indices{}, typename Columns::indices{});
+      if constexpr (requires { call_.operation.marked_result(s, value[k]); })
+        if (e == s.marked) out[k] = call_.operation.marked_result(s, value[k]);
+      if constexpr (To::is_read) out[k] = lanes::add(old[k], out[k]);
     }
   }
   template <std::size_t... K, std::size_t... J>

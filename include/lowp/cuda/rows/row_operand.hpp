@@ -24,8 +24,9 @@ LOWP_FN unsigned kept_place(unsigned e) {
   return Bytes == 4 ? e ^ (e >> 3 & 4) : e;
 }
 /// Floats that one access to shared memory moves.
-struct alignas(16) four_floats {
-  float x[4];
+template <int Count>
+struct alignas(4 * Count) floats {
+  float x[Count];
 };
 
 /// Chunks of row r of an operand. For random rounding, `encode` needs a place in the whole matrix.
@@ -41,10 +42,50 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
                      static_cast<T*>(s.data) + s.rows.row(r) * s.stride + column) {}
 
   template <class Thread>
-  LOWP_FN float element(Thread const& thread, std::uint32_t column) const {
+  LOWP_FN std::uint32_t code(Thread const& thread, std::uint32_t column) const {
     chunk<T> code;
     code.template load<1>(1, thread, static_cast<T const*>(row_) + column);
-    return base::decoded(code.code(0));
+    return code.code(0);
+  }
+  template <class Thread>
+  LOWP_FN float element(Thread const& thread, std::uint32_t column) const {
+    return base::decoded(code(thread, column));
+  }
+  /// Stores element k of an encoded chunk.
+  LOWP_FN void store_element(auto const& thread, std::uint32_t column, int k) const {
+    chunk<T> code;
+    code.set(0, base::written_code(k));
+    code.template store<1>(1, thread, static_cast<T*>(row_) + column);
+  }
+  /// Returns the number of elements from the start of a sector of memory to the row.
+  LOWP_FN unsigned lead() const {
+    constexpr unsigned of_sector = 32 / sizeof(T);
+    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row_) / sizeof(T)) % of_sector;
+  }
+  /// Copies a row's first elements to shared memory, as floats or in their own type. Zeros fill the
+  /// last chunk. Each access of a warp has whole sectors, whatever the row's alignment.
+  template <bool AsFloats>
+  LOWP_FN void copy(auto const& thread, auto const& team, unsigned char* to, unsigned end) const {
+    constexpr unsigned turn = 4;
+    unsigned const threads = team.threads(),
+                   whole = (end + chunk_size - 1) / chunk_size * chunk_size;
+    for (unsigned first = team.thread() - lead(); first + lead() < whole + lead();
+         first += turn * threads) {
+      std::uint32_t some[turn] = {};
+      LOWP_UNROLL_ON_GPU
+      for (unsigned k = 0; k < turn; ++k)
+        if (first + k * threads < end) some[k] = code(thread, first + k * threads);
+      LOWP_UNROLL_ON_GPU
+      for (unsigned k = 0; k < turn; ++k) {
+        unsigned const e = first + k * threads;
+        if (e >= whole) continue;
+        if constexpr (AsFloats)
+          reinterpret_cast<float*>(to)[kept_place<4>(e)] = base::decoded(some[k]);
+        else
+          kept<int{sizeof(T)}>(to, e)->word[0] =
+              static_cast<typename piece<int{sizeof(T)}>::word_type>(some[k]);
+      }
+    }
   }
   // Keep chunk i in shared memory as it was loaded, and return a chunk or an element from it.
   LOWP_FN void keep(int i, unsigned char* row, unsigned e) {
@@ -130,6 +171,17 @@ class row_accessors<row_operands<std::index_sequence<K...>, KernelOperand...>, H
     (base<K, KernelOperand>::value.decode(thread, i, x[K]), ...);
   }
   // Likewise for a row of `room` elements in shared memory that has the first Count operands.
+  template <bool AsFloats, int Count>
+  LOWP_FN void copy(auto const& thread, auto const& team, unsigned char* row, unsigned room,
+                    unsigned end) const {
+    ((int{K} < Count ? base<K, KernelOperand>::value.template copy<AsFloats>(
+                           thread, team,
+                           row + room * (AsFloats ? K * sizeof(float)
+                                                  : kernel_operands::template bytes_of<int{K}>),
+                           end)
+                     : void()),
+     ...);
+  }
   template <int Count>
   LOWP_FN void keep(int i, unsigned char* row, unsigned room, unsigned e) {
     ((int{K} < Count ? base<K, KernelOperand>::value.keep(

@@ -31,9 +31,8 @@ struct row_kernel_call {
   int width;  ///< widest permitted accesses
   /// True if shared memory has a whole row; else it has as much as a team takes at a time.
   bool is_cached;
-  /// The elements of shared memory for an operand of a row, in units of fold::sums. Their number is
-  /// a multiple of what a team takes at a time.
-  std::uint32_t room;
+  std::uint32_t room;   ///< elements of shared memory for an operand of a row, in row_units
+  std::uint32_t shift;  ///< log2 of the threads that have a row of a warp
   std::uint32_t dynamic_bytes;
   struct {
     std::uint64_t tiles;
@@ -89,7 +88,8 @@ bool permits([[maybe_unused]] int width,
 /// The team for rows of a given width, and the part of a row in its shared memory.
 struct row_plan {
   bool is_warp, is_cached;
-  std::size_t room;  ///< elements of shared memory for each operand
+  std::size_t room;         ///< elements of shared memory for each operand
+  unsigned threads, shift;  ///< of a row, and their log2
 
   /// @param bytes           of a column of a row in shared memory
   /// @param most_of_warps   bytes that the rows of a block of warps may take
@@ -100,12 +100,15 @@ struct row_plan {
                      std::size_t chunks_at_once, unsigned threads, std::size_t most_bytes) {
     constexpr std::size_t of_warp = fold::sums, of_block = fold::sums * chunk_size;
     std::size_t const warps = threads / warp_threads;
+    for (unsigned shift = 3; shift < 5; ++shift)
+      if (std::size_t const room = chunk_size << shift; columns <= room)
+        return {true, true, room, 1u << shift, shift};
     std::size_t const short_room = (columns + of_warp - 1) / of_warp * of_warp;
     if (threads != fold::sums || short_room * bytes * warps <= most_of_warps)
-      return {true, true, short_room};
+      return {true, true, short_room, warp_threads, 5};
     std::size_t const room = (columns + of_block - 1) / of_block * of_block;
     bool const is_cached = room * bytes <= most_bytes;
-    return {false, is_cached, is_cached ? room : of_block * chunks_at_once};
+    return {false, is_cached, is_cached ? room : of_block * chunks_at_once, fold::sums, 0};
   }
 };
 
@@ -150,8 +153,8 @@ void run_row_call(Grid& grid,
   using statistics_type = std::remove_const_t<decltype(statistics)>;
   constexpr unsigned bytes = kept_bytes<Operation, scores_type, Sum>;
   row_plan const plan = plan_of<Operation, scores_type, Sum>(grid, call.columns);
+  std::size_t const teams = grid.threads() / plan.threads;
   auto const run = [&](auto threads) {
-    std::size_t const teams = grid.threads() / threads;
     std::size_t tiles = (call.rows + teams - 1) / teams;
     if constexpr (Sum::sums != 0) {
       std::size_t const lines = sum.lines.count();
@@ -171,7 +174,8 @@ void run_row_call(Grid& grid,
         .sum = sum,
         .width = width,
         .is_cached = plan.is_cached,
-        .room = static_cast<std::uint32_t>(plan.room / fold::sums),
+        .room = static_cast<std::uint32_t>(plan.room / row_unit),
+        .shift = plan.shift,
         .dynamic_bytes = static_cast<std::uint32_t>(
             plan.is_cached || !keeps_codes<Operation, Sum> ? plan.room * bytes * teams : 0),
         .table = {tiles}});

@@ -4,6 +4,9 @@
 //
 //     warp     thread 0: elements 0 1 2 3 4 5 6 7, 256 257 ...     thread 1: 8 9 ...
 //     block    thread 0: elements 0, 256, 512 ...                  thread 1: 1, 257 ...
+//
+// Short rows share a warp: 8 threads have a row of at most 64 elements, 16 one of 128. The other
+// sums are zero, so the bits are the same. A warp's rows take each step together.
 #pragma once
 
 #include <lowp/cuda/rows/row_operand.hpp>
@@ -13,23 +16,27 @@ namespace lowp::cuda {
 
 inline constexpr unsigned warp_threads = 32;
 static_assert(warp_threads * chunk_size == fold::sums);
+/// A row's part of shared memory is a multiple of this: the shortest row with a warp's threads.
+inline constexpr std::size_t row_unit = 8 * chunk_size;
 
 template <unsigned Threads, class Thread>
 class row_team {
  public:
   static constexpr bool is_warp = Threads == warp_threads;
   static_assert(is_warp || Threads == fold::sums);
-  static constexpr unsigned threads = Threads;
   static constexpr int sums = fold::sums / Threads;
   /// Distances: between two of a thread's elements, and between those it takes at a time and the
   /// next.
   static constexpr unsigned step = is_warp ? 1 : Threads, stride = Threads * chunk_size;
 
-  LOWP_FN explicit row_team(Thread const& thread) : thread_(thread) {}
-  LOWP_FN unsigned thread() const {
-    return is_warp ? thread_.thread() % Threads : thread_.thread();
-  }
-  LOWP_FN unsigned number() const { return is_warp ? thread_.thread() / Threads : 0; }
+  /// @param shift  log2 of the threads that have a row of a warp
+  LOWP_FN explicit row_team(Thread const& thread, unsigned shift = most_shift)
+      : thread_(thread), shift_(shift) {}
+  LOWP_FN unsigned threads() const { return is_warp ? 1u << shift_ : Threads; }
+  LOWP_FN unsigned thread() const { return thread_.thread() & (threads() - 1); }
+  LOWP_FN unsigned number() const { return is_warp ? thread_.thread() >> shift_ : 0; }
+  /// Returns the teams of the block.
+  LOWP_FN unsigned count() const { return is_warp ? thread_.threads() >> shift_ : 1; }
 
   /// Returns the first element of the first chunk that it loads and stores. The next chunk is
   /// `stride` away.
@@ -40,25 +47,64 @@ class row_team {
   LOWP_FN void barrier() const {
     if constexpr (!is_warp) thread_.barrier();
   }
+  /// Likewise if threads read what is not their own.
+  LOWP_FN void full_barrier() const { is_warp ? thread_.warp_barrier() : thread_.barrier(); }
+  /// Returns true if a row wants something whose team is in this warp.
+  LOWP_FN bool any(bool wants) const { return is_warp ? thread_.any_of_warp(wants) : wants; }
   /// Returns fold::sums floats that the team shares. Write before a barrier, read after it. The
   /// next call returns others, so that a slow thread may still read.
   LOWP_FN float* words() {
     turn_ ^= 1;
     return thread_.template shared<float, 2 * fold::sums>() + turn_ * fold::sums;
   }
-  /// Returns the fold over the threads of a warp: distances 16, 8, 4, 2, 1.
-  template <class Fold, int Distance = warp_threads / 2>
+  /// Returns the fold over the threads of a warp that have a row. Each distance is half of the one
+  /// before, down to 1.
+  template <class Fold>
   LOWP_FN float among_warp(float x) const {
-    if constexpr (Distance == 0) {
-      return x;
-    } else {
-      float const other = detail::warp<Thread>{thread_}.template other<Distance>(x);
-      return among_warp<Fold, Distance / 2>(detail::fold_of(Fold{}, x, other));
-    }
+    unsigned const distance = (is_warp ? threads() : warp_threads) / 2;
+    return among_near<Fold>(among_far<Fold>(x, distance), distance);
+  }
+  /// Returns the sum of all sums of a warp's row. With each distance, a thread keeps half of its
+  /// eight sums, and gives the others away. Three of them later it has one.
+  LOWP_FN float sum_of_row(float (&x)[chunk_size]) const {
+    unsigned const distance = threads() / 2;
+    halve<4>(x, distance);
+    halve<2>(x, distance / 2);
+    halve<1>(x, distance / 4);
+    return among_far<fold::sum>(among_near<fold::sum>(x[0], distance), distance);
   }
 
  private:
+  static constexpr unsigned most_shift = 5;
+
+  LOWP_FN float other(float x, unsigned distance) const {
+    return lanes::from_bits<float>(thread_.exchanged(lanes::bits(x), distance));
+  }
+  // The first three distances, and the others.
+  template <class Fold>
+  LOWP_FN float among_far(float x, unsigned distance) const {
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < 3; ++i, distance /= 2) x = detail::fold_of(Fold{}, x, other(x, distance));
+    return x;
+  }
+  template <class Fold>
+  LOWP_FN float among_near(float x, unsigned distance) const {
+    for (distance /= chunk_size; distance != 0; distance /= 2)
+      x = detail::fold_of(Fold{}, x, other(x, distance));
+    return x;
+  }
+  template <int Kept>
+  LOWP_FN void halve(float (&x)[chunk_size], unsigned distance) const {
+    bool const is_upper = (thread_.thread() & distance) != 0;
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < Kept; ++k) {
+      float const low = x[k], high = x[k + Kept];  // no place that depends on the thread
+      x[k] = lanes::add(is_upper ? high : low, other(is_upper ? low : high, distance));
+    }
+  }
+
   Thread const& thread_;
+  unsigned shift_;
   unsigned turn_ = 0;
 };
 
@@ -76,7 +122,7 @@ class team_fold<fold::maximum, Team> {
   LOWP_FN float total(Team& team) const {
     float most = team.template among_warp<fold::maximum>(largest_);
     if constexpr (!Team::is_warp) {
-      constexpr unsigned warps = Team::threads / warp_threads;
+      constexpr unsigned warps = fold::sums / warp_threads;
       float* const words = team.words();
       if (team.thread() % warp_threads == 0) words[team.thread() / warp_threads] = most;
       team.barrier();
@@ -102,9 +148,7 @@ class team_fold<fold::sum, Team> {
   /// Adds sum i of the upper half to sum i of the lower one, until one is left.
   LOWP_FN float total(Team& team) {
     if constexpr (Team::is_warp) {
-      LOWP_UNROLL_ON_GPU
-      for (float& sum : sums_) sum = team.template among_warp<fold::sum>(sum);
-      return halved(sums_);
+      return team.sum_of_row(sums_);
     } else {
       float* const words = team.words();
       words[team.thread()] = sums_[0];
@@ -156,17 +200,17 @@ class team_fold<fold::both<First, Second>, Team> {
 template <class Team>
 class row_memory {
  public:
-  /// @param floats  aligned to 16 bytes
+  /// @param row  aligned to 16 bytes
   template <class Thread>
-  LOWP_FN row_memory(Thread const& thread, float* floats, Team const& team)
-      : half_{thread.register_address(floats + kept_place<4>(team.first_of_chunk())),
-              thread.register_address(floats + kept_place<4>(team.first_of_chunk() + 4))},
-        own_(thread.register_address(floats + kept_place<4>(team.first_of_sums()))) {}
+  LOWP_FN row_memory(Thread const& thread, float* row, Team const& team)
+      : half_{thread.register_address(row + kept_place<4>(team.first_of_chunk())),
+              thread.register_address(row + kept_place<4>(team.first_of_chunk() + 4))},
+        own_(thread.register_address(row + kept_place<4>(team.first_of_sums()))) {}
 
   LOWP_FN void load_chunk(unsigned offset, float (&x)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU
     for (int half = 0; half < 2; ++half) {
-      four_floats const some = *reinterpret_cast<four_floats const*>(half_[half] + offset);
+      floats<4> const some = *reinterpret_cast<floats<4> const*>(half_[half] + offset);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < 4; ++k) x[half * 4 + k] = some.x[k];
     }
@@ -174,10 +218,10 @@ class row_memory {
   LOWP_FN void store_chunk(unsigned offset, float const (&x)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU
     for (int half = 0; half < 2; ++half) {
-      four_floats some;
+      floats<4> some;
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < 4; ++k) some.x[k] = x[half * 4 + k];
-      *reinterpret_cast<four_floats*>(half_[half] + offset) = some;
+      *reinterpret_cast<floats<4>*>(half_[half] + offset) = some;
     }
   }
   /// Loads the elements that the thread adds to its sums, and zeros behind the row's end.
