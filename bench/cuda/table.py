@@ -312,7 +312,7 @@ The exceptions stand in [counts.py](counts/counts.py).
   than memory.
 - The way through `quantize` has the shortest rule of a scale that divides once. Elements are multiplied.
 - For sm_100a one instruction rounds two elements to e2m1. No test has executed it: the emulated GPU lacks it.
-- Short rows have a warp each, long rows a block. Occupancy is that of rows of 1024 and 8192 columns.
+- Short rows have a warp each, or share one; long rows have a block. Occupancy is that of rows of 1024 and 8192 columns.
 
 {counts}
 

@@ -205,7 +205,7 @@ struct doubled {
   }
 };
 
-/// The columns of a case's rows, and about the number of its elements. Lines of sums need many rows.
+/// The columns of a case's rows, and about its elements. Lines of sums need many rows.
 struct listed_case {
   void (*run)();
   std::size_t columns[2] = {1024, 8192}, elements = 1 << 15;

@@ -10,9 +10,7 @@
 //     counters<N>()                            N more words that a block shares
 //     dynamic_memory()                         the call's dynamic_bytes, aligned to 16 bytes
 //     register_address(address)                the address in a register, if in shared memory
-//     exchanged<Distance>(word)                the word of the thread whose number has another bit
-//     exchanged(word, distance)                likewise
-//     any_of_warp(bool)                        true if it is true in a thread of the warp
+//     exchanged<Distance>(word), any_of_warp   the word of the thread with another bit; any's vote
 //     atomics, hardware                        types: see exact_sum.hpp, accessor.hpp
 //
 // A tile of a tensor is passes over chunks, one chunk a thread:

@@ -53,10 +53,9 @@ struct tuning {
   /// The labels that a thread counts, and the most blocks that count. Each block leaves a number.
   static constexpr std::uint64_t labels_of_thread = 16, most_label_tiles = 1024;
 
-  /// The most bytes that the rows of a block of warps take: as floats, 32 KB, which any device has
-  /// several times; in their own types; and with their sums. A longer row has a block.
-  static constexpr std::size_t bytes_of_float_warps = 32 << 10, bytes_of_warps = 64 << 10,
-                               bytes_of_summing_warps = 96 << 10;
+  /// The most bytes that the rows of a block of warps take, without and with their sums. That is a
+  /// row of 4096 columns of 16 bits, or 2048 of floats. A longer row has a block.
+  static constexpr std::size_t bytes_of_warps = 64 << 10, bytes_of_summing_warps = 96 << 10;
 
   /// Blocks that keep a GPU busy: two for each of 132 multiprocessors.
   static constexpr std::size_t busy_blocks = 264;

@@ -10,6 +10,8 @@ namespace lowp::detail {
 /// After a scale for large elements, a last turn has a fine one: the variance is about 1. If all
 /// elements are equal, it has none.
 struct norm_rows {
+  static constexpr bool keeps_scores = true;
+
   float eps, columns;
 
   enum class turn : std::uint8_t { first, coarse, last };

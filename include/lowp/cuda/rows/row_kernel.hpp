@@ -121,7 +121,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       to.template store<whole::value>(thread_, first, count);
     }
   }
-  /// Likewise by elements. Those of a warp lie side by side, from the start of a sector on.
+  /// Likewise by elements. Those of a warp lie side by side and begin with a sector.
   LOWP_FN void write_elements(std::uint64_t r, state const& s, std::uint32_t columns) const {
     row_accessors<Scores, hardware, 1> const from(call_.scores, r);
     row_accessors<Columns, hardware, 1> const with(call_.per_column, 0);

@@ -122,9 +122,8 @@ bool permits(int width, row_sum<Function, X, Addend> const& sum) {
 template <class Operation, class Scores, class Sum>
 row_plan plan_of(auto& grid, std::size_t columns) {
   std::size_t const most = grid.shared_bytes();
-  std::size_t const of_warps = !keeps_codes<Operation, Sum> ? tuning::bytes_of_float_warps
-                               : Sum::sums != 0             ? tuning::bytes_of_summing_warps
-                                                            : tuning::bytes_of_warps;
+  std::size_t const of_warps =
+      Sum::sums != 0 ? tuning::bytes_of_summing_warps : tuning::bytes_of_warps;
   auto const plan = [&](std::size_t of_block) {
     return row_plan::of(columns, kept_bytes<Operation, Scores, Sum>, std::min(of_warps, most),
                         chunks_at_once<Operation, Scores, Sum>, grid.threads(), of_block);

@@ -117,7 +117,7 @@ class team_sums {
         thread_.barrier();
       }
   }
-  /// Adds `Count` elements of a chunk, from number k on. The first is that of column e.
+  /// Adds `Count` elements of a chunk. Number k, the first, is that of column e.
   template <int Count, class Operation, class State, class Chunk>
   LOWP_FN void add(Operation const& operation, State const& s, Chunk const& x, int k,
                    unsigned e) const {
