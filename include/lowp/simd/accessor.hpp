@@ -219,13 +219,9 @@ class accessor {
   }
 
  private:
-  /// Copies a batch in packs, each at once.
+  /// Copies a batch. Its size is a constant: a loop would take longer to compile.
   LOWP_HOST_FN static void copy_batch(void* to, void const* from) {
-    for (int k = 0; k < batch<Isa>; k += Isa::lanes) {
-      pack<storage, registers> x;
-      __builtin_memcpy(&x.v, static_cast<storage const*>(from) + k, sizeof(x.v));
-      __builtin_memcpy(static_cast<storage*>(to) + k, &x.v, sizeof(x.v));
-    }
+    __builtin_memcpy(to, from, std::size_t{batch<Isa>} * sizeof(storage));
   }
   LOWP_HOST_FN storage const* at(int k) const { return static_cast<storage const*>(at_) + k; }
   LOWP_HOST_FN storage* to(int k) { return static_cast<storage*>(const_cast<void*>(at_)) + k; }
