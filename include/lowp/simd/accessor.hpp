@@ -183,7 +183,7 @@ class accessor {
       s.code.store(to(k));
       return s;
     } else if constexpr (std::is_same_v<T, double>) {
-      store_widened(to(k), value);
+      lanes::widen(value).store(to(k));
       return {};
     } else {
       F const result = computed(value);

@@ -52,13 +52,7 @@ LOWP_HOST_FN wide<Isa> load_wide(K const* from) {
 }
 template <class Isa>
 LOWP_HOST_FN wide<Isa> load_wide(double const* from) {
-  wide<Isa> d;
-  for (int i = 0; i < 2; ++i) {  // through a register: g++ copies both at once in smaller pieces
-    typename wide<Isa>::vector half;
-    __builtin_memcpy(&half, from + i * (Isa::lanes / 2), sizeof(half));
-    d.v[i] = half;
-  }
-  return d;
+  return wide<Isa>::load(from);
 }
 
 inline namespace LOWP_UNIT {
@@ -170,13 +164,6 @@ LOWP_HOST_FN auto load_rounded(T const* from, R const& rounding, std::uint16_t c
     read_each(values, from, rounding, random, policy, Isa::lanes);
     return F::load(values);
   }
-}
-
-template <class Isa>
-LOWP_HOST_FN void store_widened(double* to, pack<float, Isa> const& value) {
-  auto const wide = lanes::widen(value);
-  for (int i = 0; i < 2; ++i)
-    __builtin_memcpy(to + i * (Isa::lanes / 2), &wide.v[i], sizeof(wide.v[i]));
 }
 
 }  // namespace lowp::simd

@@ -28,6 +28,23 @@ struct wide_pack {
     w.v[1] = high;
     return w;
   }
+  /// Loads register by register, and so does `store`: g++ copies all at once in smaller pieces,
+  /// through memory, and the wide load that follows waits for them.
+  LOWP_HOST_FN static wide_pack load(T const* from) {
+    wide_pack w;
+    LOWP_UNROLL
+    for (int i = 0; i < Registers; ++i) {
+      vector part;
+      __builtin_memcpy(&part, from + i * (Isa::lanes / 2), sizeof(part));
+      w.v[i] = part;
+    }
+    return w;
+  }
+  LOWP_HOST_FN void store(T* to) const {
+    LOWP_UNROLL
+    for (int i = 0; i < Registers; ++i)
+      __builtin_memcpy(to + i * (Isa::lanes / 2), &v[i], sizeof(vector));
+  }
 };
 
 template <class Isa>

@@ -48,7 +48,7 @@ LOWP_HOST_FN void write_sum(auto& to, int k, D sum) {
   using T = typename To::type;
   if constexpr (To::is_read) sum = lanes::add(lanes::widen(to.load(k)), sum);
   double exact[Isa::lanes];
-  __builtin_memcpy(exact, &sum, sizeof exact);
+  sum.store(exact);
   auto const x = load_rounded<Isa>(exact, rounding_of_sum<T>{}, nullptr, overflow::infinity);
   to.template store<false>(k, x);
 }
@@ -110,13 +110,11 @@ struct line_call<std::tuple<Sum...>> {
   }
   template <class F>
   LOWP_HOST_FN auto run_at(std::size_t row, std::size_t at) const {
-    lanes::wide<F> run = lanes::broadcast<lanes::wide<F>>(0);
-    if (!lines.has_groups()) {
-      __builtin_memcpy(run.v, lines.run_of(row) + at, sizeof run);
-    } else {
-      for (std::size_t r = row; r < row + column_run && r < lines.all_rows; r += column_group)
-        run = lanes::add(run, lanes::widen(F::load(lines.group_of(r) + at)));
-    }
+    using D = lanes::wide<F>;
+    if (!lines.has_groups()) return D::load(lines.run_of(row) + at);
+    D run = lanes::broadcast<D>(0);
+    for (std::size_t r = row; r < row + column_run && r < lines.all_rows; r += column_group)
+      run = lanes::add(run, lanes::widen(F::load(lines.group_of(r) + at)));
     return run;
   }
 };

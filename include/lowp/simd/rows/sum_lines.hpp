@@ -74,10 +74,8 @@ struct summing_row_call : RowCall {
     double* const to = lines.run_of(row);
     bool const is_first = row % column_run < column_group;
     for (std::size_t e = 0; e < lines.width; e += std::size_t{F::lanes}) {
-      D run = lanes::broadcast<D>(0);
-      if (!is_first) __builtin_memcpy(run.v, to + e, sizeof run);
-      run = lanes::add(run, lanes::widen(F::load(sums + e)));
-      __builtin_memcpy(to + e, run.v, sizeof run);
+      D const run = is_first ? lanes::broadcast<D>(0) : D::load(to + e);
+      lanes::add(run, lanes::widen(F::load(sums + e))).store(to + e);
     }
   }
   template <class F, class... Score>
