@@ -23,6 +23,7 @@ class accessor<Isa, byte_operand, Nans> {
   using F = pack<float, registers>;
 
  public:
+  static constexpr bool may_be_stretched = true;
   LOWP_HOST_FN accessor(byte_operand const& o, loop_size, staging<Isa, byte_operand>&& scratch)
       : data_(o.data), staged_(scratch.elements) {}
   template <bool Prefetches>
@@ -47,10 +48,10 @@ class accessor<Isa, byte_operand, Nans> {
 
 /// Returns what an accessor takes at once of a row's rest: whole packs, or less than one.
 template <class Isa>
-LOWP_HOST_FN std::size_t row_stretch(std::size_t left) {
-  constexpr std::size_t lanes_in_pack = Isa::lanes, most = batch<Isa>;
+LOWP_HOST_FN std::size_t row_stretch(std::size_t left, std::size_t most = batch<Isa>) {
+  constexpr std::size_t lanes_in_pack = Isa::lanes;
   // So a stretch adds only first elements, or only others, and its values are kept side by side.
-  static_assert(fold::sums % most == 0);
+  static_assert(fold::sums % batch<Isa> == 0);
   return left >= most ? most : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack : left;
 }
 
@@ -84,6 +85,8 @@ class row_accessors<Isa, std::tuple<Operand...>, std::index_sequence<K...>>
 
  public:
   using indices = std::index_sequence<K...>;
+  static constexpr bool may_be_stretched =
+      (accessor<Isa, typename Operand::operand_type, nans::canonical>::may_be_stretched && ...);
 
   struct scratch : row_scratch<K, Isa, Operand>... {};
 

@@ -35,8 +35,9 @@ class row_loop {
 
  private:
   /// The values kept take half of the smallest second-level caches. The values of rows that run
-  /// together take little of the first-level cache.
-  static constexpr std::size_t most_cached = 8192, most_together = 2048, most_at_once = 16;
+  /// together take little of the first-level cache. Less than least_fetched elements lie in a cache.
+  static constexpr std::size_t most_cached = 8192, most_together = 2048, most_at_once = 16,
+                               least_fetched = std::size_t{1} << 18;
   using folds = typename Operation::folds;
   using registers = typename Isa::registers;
   using F = pack<float, registers>;
@@ -79,13 +80,13 @@ class row_loop {
         write_statistics(row + i, statistics, states[i], typename statistic_accessors::indices{});
         to.start(row + i);
         if constexpr (uses_scores) from.start(row + i);
+        auto const state = states[i];  // whose address no store has
         if constexpr (has_lines) {
           sums = call_.sums_at(row + i, sums, cached, most_cached);
-          auto const state = states[i];  // whose address no store has
           write_row(to, from, with, state, sums, columns_);
           call_.template end_row<F>(row + i, end, sums);
         } else {
-          write_row(to, from, with, states[i], cached + i * room(), visible(row + i));
+          write_row(to, from, with, state, cached + i * room(), visible(row + i));
         }
       }
     }
@@ -96,20 +97,21 @@ class row_loop {
   LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
                               float* cached) const {
     // Computing with a row takes longer than the hardware looks ahead.
-    std::size_t const fetched =
-        row + 2 * count <= first_row_ + rows_ ? count * std::get<0>(call_.scores).stride : 0;
+    bool const fetches =
+        call_.all_rows * columns_ >= least_fetched && row + 2 * count <= first_row_ + rows_;
+    std::size_t const fetched = fetches ? count * std::get<0>(call_.scores).stride : 0;
     for (std::size_t i = 0; i < count; ++i) {
       from.start(row + i);
-      while (fold_once<K>(from, states[i], cached + i * room(), visible(row + i), fetched)) {
-      }
+      while (fold_once<K>(from, states[i], cached + i * room(), visible(row + i), fetched));
     }
     if constexpr (K < last_fold) fold_rows<K + 1>(row, count, from, states, cached);
   }
 
   /// Returns true if the fold needs another turn.
   template <int K, class From, class State>
-  LOWP_HOST_FN bool fold_once(From& from, State& state, float* cached, std::size_t visible,
+  LOWP_HOST_FN bool fold_once(From& from, State& result, float* cached, std::size_t visible,
                               std::size_t fetched) const {
+    State const state = result;  // whose address no store has
     folded<K> total(visible);
     std::size_t first = 0;
     if constexpr (!folded<K>::has_no_order)
@@ -124,7 +126,7 @@ class row_loop {
       else
         fold_stretch<K, false>(from, state, cached, first, valid, total);
     }
-    return detail::takes_total_again(operation_, fold::number<K>{}, state, total.total());
+    return detail::takes_total_again(operation_, fold::number<K>{}, result, total.total());
   }
 
   /// Folds a row in strips: some packs of every 256 elements, whose sums stay in registers
@@ -178,33 +180,34 @@ class row_loop {
   }
   /// Computes the term of a pack. In the last fold, it keeps the value at to + k. Values of a long
   /// row replace those of an earlier stretch.
-  template <int K, class From, class State>
-  LOWP_HOST_FN auto term_at(From& from, State const& state, [[maybe_unused]] float* to,
+  template <int K>
+  LOWP_HOST_FN auto term_at(auto& from, auto const& state, [[maybe_unused]] float* to,
                             int k) const {
     auto const value = value_at<K>(from, state, k, each_score);
     if constexpr (K == last_fold && !uses_scores) value.store(to + k);
     return operation_.term(fold::number<K>{}, value);
   }
 
-  template <class Statistics, class State, std::size_t... K>
-  LOWP_HOST_FN void write_statistics([[maybe_unused]] std::size_t row,
-                                     [[maybe_unused]] Statistics& statistics,
-                                     [[maybe_unused]] State const& state,
+  template <std::size_t... K>
+  LOWP_HOST_FN void write_statistics(std::size_t row, auto& statistics,
+                                     [[maybe_unused]] auto const& state,
                                      std::index_sequence<K...>) const {
-    if constexpr (sizeof...(K) != 0) {
-      statistics.start(row);
-      statistics.begin(0, 1);
-      (statistics.template get<K>().template store<false>(
-           0, operation_.statistic(fold::number<static_cast<int>(K)>{}, state)),
-       ...);
-      statistics.end(0, 1);
-    }
+    statistics.start(row);
+    statistics.begin(0, 1);
+    (statistics.template get<K>().template store<false>(
+         0, operation_.statistic(fold::number<static_cast<int>(K)>{}, state)),
+     ...);
+    statistics.end(0, 1);
   }
 
   LOWP_HOST_FN void write_row(auto& to, auto& from, auto& with, auto const& state, float* cached,
                               std::size_t visible) const {
+    std::size_t stretch = batch<Isa>;  // those of a row that is not streamed run into each other
+    if constexpr (out_accessors::may_be_stretched && score_accessors::may_be_stretched &&
+                  column_accessors::may_be_stretched)
+      if (!to.template get<0>().streams()) stretch = columns_;
     for (std::size_t first = 0, valid; first < columns_; first += valid) {
-      valid = row_stretch<Isa>(columns_ - first);
+      valid = row_stretch<Isa>(columns_ - first, stretch);
       if (uses_scores || columns_ > most_cached) from.begin(first, valid);
       with.begin(first, valid);
       to.begin(first, valid);
@@ -249,11 +252,8 @@ class row_loop {
       return result_of_scores(from, with, state, k, cached + first, each_score);
     } else {
       std::size_t const e = first + static_cast<std::size_t>(k);
-      F value;
-      if (!IsPlain && columns_ > most_cached)
-        value = value_at<last_fold>(from, state, k, each_score);
-      else
-        value = F::load(cached + e);
+      F value = !IsPlain && columns_ > most_cached ? value_at<last_fold>(from, state, k, each_score)
+                                                   : F::load(cached + e);
       if (!IsPlain && e + Isa::lanes > visible)
         value =
             lanes::select(first_lanes<registers>(e < visible ? static_cast<int>(visible - e) : 0),
