@@ -50,7 +50,7 @@ class arrays_at_once {
                                  size;
     LOWP_UNROLL
     for (int i = 0; i < count_; ++i) found |= place_[i] == place && array_[i] != a;
-    if (count_ == most || !__builtin_cpu_is("amd")) return false;
+    if (count_ == most || !is_amd()) return false;
     place_[count_] = place;
     array_[count_++] = a;
 #endif

@@ -102,7 +102,7 @@ class row_accessors<Isa, std::tuple<Operand...>, std::index_sequence<K...>>
   LOWP_HOST_FN void begin([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t valid) {
     (part<K>::at.template begin<false>(part<K>::row_start + from, valid), ...);
   }
-  LOWP_HOST_FN void end(std::size_t from, std::size_t valid) {
+  LOWP_HOST_FN void end([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t valid) {
     (part<K>::at.end(part<K>::row_start + from, valid), ...);
   }
   LOWP_HOST_FN void finish() { (part<K>::at.finish(), ...); }
