@@ -346,10 +346,10 @@ streams what it only writes. Elsewhere it prefetches 2 KB ahead where it draws b
 | AdamW, all bfloat16, `stochastic_fast` | 1.78 | 1.75 | 1.74 | 1.72 |
 | double to bfloat16, nearest | 2.56 | 3.14 | 2.40 | 2.84 |
 
-`std::vector` gets pages of 4 KB. Memory that begins at a multiple of 2 MB, with `madvise(memory, bytes,
-MADV_HUGEPAGE)` before its first use, makes a cast to nearest 1.2 times as fast; a step of AdamW gains 2 to 7 %.
-A Zen 5 took `stochastic_fast` to bfloat16 from 2.1 to 2.6, prefetched, to 2.9 to 3.5; in huge pages from 2.6 to
-4.1 to 5.0.
+`std::vector` gets pages of 4 KB. Huge ones make a cast to nearest 1.2 times as fast, and a step of AdamW gains
+2 to 7 %. Such memory begins at a multiple of 2 MB, and has `madvise(memory, bytes, MADV_HUGEPAGE)` before its
+first use. A Zen 5 wrote `stochastic_fast` to bfloat16 at 2.1 to 2.6 prefetched, and at 2.9 to 3.5 as is. In huge
+pages it wrote 2.6 and 4.1 to 5.0.
 
 ## On all processors
 

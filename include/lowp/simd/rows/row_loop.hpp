@@ -35,7 +35,7 @@ class row_loop {
 
  private:
   /// The values kept take half of the smallest second-level caches. The values of rows that run
-  /// together take little of the first-level cache. Less than least_fetched elements lie in a cache.
+  /// together take little of the first-level cache. Fewer elements than least_fetched lie in one.
   static constexpr std::size_t most_cached = 8192, most_together = 2048, most_at_once = 16,
                                least_fetched = std::size_t{1} << 18;
   using folds = typename Operation::folds;
