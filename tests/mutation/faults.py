@@ -197,6 +197,7 @@ FAULTS = [
     ("simd/rows/row_sum.hpp", "x.stride == columns && addend.stride == columns", "x.stride == columns", "nn/normalization"),
     ("simd/rows/row_sum.hpp", "end - row < most ? end - row : most", "most", "nn/normalization"),
     ("nn/add_norm.hpp", "role.range.is_written = true;", "", "nn/normalization"),
+    ("simd/rows/row_loop.hpp", "stretch = columns_ + 1;", "stretch = columns_;", "nn/normalization"),
     ("simd/rows/row_loop.hpp", "lanes::add(out.load(k), result)", "result", "nn/backward"),
     ("cuda/rows/row_sum.hpp", "x_.encode(thread, x, first_ + column, count);", "x_.encode(thread, x, column, count);", "cuda/normalization"),
     ("cuda/rows/row_sum.hpp", "x[k] = x_.written(k);", "", "cuda/normalization"),
