@@ -37,8 +37,8 @@ LIBRARIES = {"PyTorch": "torch", "ml_dtypes": "ml_dtypes", "oneDNN": "onednn", "
 # The project's README.md shows these.
 BRIEF = ("float to bfloat16, nearest", "fused_add, bfloat16 += float, nearest", "RMS norm, bfloat16",
          "backward of cross-entropy, with its losses, bfloat16", "layer norm, float",
-         "softmax, bfloat16, 1024 columns", "float to float16, nearest", "float to float8_e4m3fn, nearest",
-         "float8_e4m3fn to float", "derivative of an embedding, bfloat16")
+         "softmax, bfloat16, 1024 columns", "float to float8_e4m3fn, nearest",
+         "derivative of an embedding, bfloat16")
 BEGIN, END = "<!-- begin: bench/report/table.py -->\n", "<!-- end: bench/report/table.py -->\n"
 
 

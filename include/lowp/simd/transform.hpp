@@ -145,7 +145,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     for (; k < end; k += Isa::lanes) {
       F value[] = {p.load(k), others.load(k)...};
       function(value[K]...);
-      F const* each = value;
+      [[maybe_unused]] F const* each = value;
       (others.template store<false>(k, *++each), ...);
       float* const result = results + k % lag;
       if (k - lag >= first) p.template store<false>(k - lag, F::load(result));
@@ -236,7 +236,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
 
   template <bool ReturnsCode, class F, class Parameter, class... Accessor>
   LOWP_HOST_FN static auto store(int k, F const* value, Parameter& p, Accessor&... others) {
-    F const* each = value;
+    [[maybe_unused]] F const* each = value;
     (others.template store<false>(k, *++each), ...);
     return p.template store<ReturnsCode>(k, *value);
   }
