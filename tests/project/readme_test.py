@@ -155,7 +155,8 @@ def check_command(command):
     elif words[0] == "cmake":
         has_words("CMakeLists.txt", command, re.findall(r"-D(LOWP[A-Z_]+)=", command))
         has_words("examples/CMakeLists.txt", command,
-                  ["example(" + name for name in re.findall(r"--target example_([a-z-]+)", command)])
+                  [f"tool({name[5:]}" if name.startswith("lowp-") else f"example({name}"
+                   for name in re.findall(r"--target example_([a-z-]+)", command)])
     elif words[0] in ("lowp-model", "lowp-judge"):
         has_words(f"examples/{words[0][5:]}/options.cpp", command,
                   [f'"{words[1]}"', *re.findall(r"--[a-z]+", command)])
