@@ -26,7 +26,7 @@ LOWP_FN unsigned kept_place(unsigned e) {
 /// Floats that one access to shared memory moves.
 template <int Count>
 struct alignas(4 * Count) floats {
-  float x[Count];
+  float x[std::size_t{Count}];
 };
 
 /// Chunks of row r of an operand. For random rounding, `encode` needs a place in the whole matrix.

@@ -101,7 +101,7 @@ struct row_plan {
     constexpr std::size_t of_warp = fold::sums, of_block = fold::sums * chunk_size;
     std::size_t const warps = threads / warp_threads;
     for (unsigned shift = 3; shift < 5; ++shift)
-      if (std::size_t const room = chunk_size << shift; columns <= room)
+      if (std::size_t const room = std::size_t{chunk_size} << shift; columns <= room)
         return {true, true, room, 1u << shift, shift};
     std::size_t const short_room = (columns + of_warp - 1) / of_warp * of_warp;
     if (threads != fold::sums || short_room * bytes * warps <= most_of_warps)
