@@ -329,27 +329,9 @@ cell: the library lacks that operation, or was not measured.
 {topics}
 ## Pages and prefetches
 
-Elements a nanosecond from DRAM, one thread of the AMD EPYC, family 25, model 17 (Zen 4), AVX-512, 2026-11-27:
-medians of 9. Arrays of 2^25 elements, for AdamW of 2^24. On AMD's processors lowp prefetches nothing, and
-streams what it only writes. Elsewhere it prefetches 2 KB ahead where it draws bits or reads doubles and integers.
-
-| operation | huge pages: prefetched | as is | 4 KB: prefetched | as is |
-|---|---|---|---|---|
-| float to bfloat16, nearest |  | 6.5 |  | 5.4 |
-| float to bfloat16, stochastic | 3.87 | 4.03 | 3.76 | 3.79 |
-| float to bfloat16, `stochastic_fast` | 5.40 | 5.92 | 4.44 | 5.30 |
-| float to float16, `stochastic_fast` | 4.46 | 4.62 | 4.15 | 4.42 |
-| float to float8_e4m3fn, `stochastic_fast` | 3.91 | 4.19 | 4.01 | 4.21 |
-| fused_add, bfloat16 += float, `stochastic_fast` | 4.18 | 4.42 | 4.26 | 4.63 |
-| AdamW, bfloat16 p and g, float moments, stochastic | 1.35 | 1.88 | 1.19 | 1.76 |
-| the same with `stochastic_fast` | 1.34 | 1.89 | 1.24 | 1.86 |
-| AdamW, all bfloat16, `stochastic_fast` | 1.78 | 1.75 | 1.74 | 1.72 |
-| double to bfloat16, nearest | 2.56 | 3.14 | 2.40 | 2.84 |
-
-`std::vector` gets pages of 4 KB. Huge ones make a cast to nearest 1.2 times as fast, and a step of AdamW gains
-2 to 7 %. Such memory begins at a multiple of 2 MB, and has `madvise(memory, bytes, MADV_HUGEPAGE)` before its
-first use. A Zen 5 wrote `stochastic_fast` to bfloat16 at 2.1 to 2.6 prefetched, and at 2.9 to 3.5 as is. In huge
-pages it wrote 2.6 and 4.1 to 5.0.
+On AMD's processors lowp prefetches nothing, and streams what it only writes. Elsewhere it prefetches 2 KB ahead
+where it draws bits or reads doubles and integers. `std::vector` gets pages of 4 KB. Huge ones may make streams
+faster. Such memory begins at a multiple of 2 MB, and has `madvise(memory, bytes, MADV_HUGEPAGE)` before its first use.
 
 ## On all processors
 

@@ -1,14 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # lowp_torch.functional and its averages beside PyTorch's own functions.
 cmake_minimum_required(VERSION 3.25)
-include(${ROOT}/tests/support/python.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/torch.cmake)
 python_with(python torch)
 if(NOT python)
   return()
 endif()
-set(ENV{TORCH_EXTENSIONS_DIR} ${SCRATCH}/extensions)
-set(ENV{PYTHONPATH} ${ROOT}/examples/torch)
-set(ENV{PYTHONDONTWRITEBYTECODE} 1)
-set(ENV{OMP_WAIT_POLICY} passive)  # other tests run beside this one
-set(ENV{CXX} "${CXX} -march=native")  # the bits are the same, and it compiles one backend
+use_lowp_torch()
 execute_process(COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/functional_test.py COMMAND_ERROR_IS_FATAL ANY)

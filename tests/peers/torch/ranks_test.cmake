@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # lowp_torch on up to eight ranks: DTensor, fully_shard and checkpoints, with gloo on this machine.
 cmake_minimum_required(VERSION 3.25)
-include(${ROOT}/tests/support/python.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/torch.cmake)
 python_with(python torch)
 if(NOT python)
   return()
 endif()
-set(ENV{TORCH_EXTENSIONS_DIR} ${SCRATCH}/extensions)
-set(ENV{PYTHONPATH} ${ROOT}/examples/torch)
-set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+use_lowp_torch()
 set(ENV{OMP_NUM_THREADS} 1)
-set(ENV{CXX} "${CXX} -march=native")  # the bits are the same, and it compiles one backend
 execute_process(COMMAND ${python} ${CMAKE_CURRENT_LIST_DIR}/ranks_test.py ${SCRATCH} COMMAND_ERROR_IS_FATAL ANY)
 
 execute_process(COMMAND ${python} -m torch.distributed.run --standalone --nproc-per-node 2 ${ROOT}/examples/torch/sharded.py

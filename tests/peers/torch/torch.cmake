@@ -2,7 +2,16 @@
 # For tests under an interpreter that has torch:
 #   run_beside_torch(SOURCE SCRIPT)  builds SOURCE into a library and runs SCRIPT with its path
 #   run_with_libtorch(SOURCE)        builds SOURCE into a GoogleTest program and runs it
+#   use_lowp_torch()                 lets Python find lowp_torch, which compiles in SCRATCH
 include(${ROOT}/tests/support/python.cmake)
+function(use_lowp_torch)
+  set(ENV{TORCH_EXTENSIONS_DIR} ${SCRATCH}/extensions)
+  set(ENV{PYTHONPATH} ${ROOT}/examples/torch)
+  set(ENV{PYTHONDONTWRITEBYTECODE} 1)
+  set(ENV{OMP_WAIT_POLICY} passive)  # other tests run beside this one
+  set(ENV{CXX} "${CXX} -march=native")  # the bits are the same, and it compiles one backend
+endfunction()
+
 function(run_beside_torch source script)
   python_with(python torch)
   if(NOT python)
