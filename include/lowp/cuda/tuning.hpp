@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of the GPU's kernels that are chosen, in one place. No result depends on one, except
+// The numbers of the GPU's kernels that are chosen, in one place. No element depends on one, except
 // that teams of a block need fold::sums threads.
 #pragma once
 

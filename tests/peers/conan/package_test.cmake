@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Conan packages the archive of this version, and builds and runs ../../project/install with the package.
-# Where no Conan is installed, it comes from PyPI into a folder of the build: 18 MB.
+# Takes Conan from PyPI, 18 MB into a folder of the build, unless it is installed.
 cmake_minimum_required(VERSION 3.25)
 
 set(python "$ENV{LOWP_PYTHON}")
