@@ -39,6 +39,35 @@ struct fp32_weights {
   std::span<float const> working(std::span<lowp::bfloat16> = {}) const { return weights; }
 };
 
+/// fp32 weights, cast per use of a layer: FSDP's MixedPrecision(param_dtype).
+struct cast_per_use {
+  std::span<float> weights;
+  static constexpr std::size_t bytes = sizeof(float), scratch_bytes = sizeof(lowp::bfloat16);
+  std::span<float> storage() const { return weights; }
+  std::span<lowp::bfloat16 const> working(std::span<lowp::bfloat16> scratch) const {
+    lowp::cast(weights, scratch);
+    return scratch;
+  }
+};
+
+/// fp32 weights, and a copy for all micro-batches that an update writes in its own pass: Megatron's
+/// Float16OptimizerWithFloat16Params.
+struct cached_copy {
+  std::span<float> weights;
+  std::span<lowp::bfloat16> copy;
+  static constexpr std::size_t bytes = sizeof(float) + sizeof(lowp::bfloat16), scratch_bytes = 0;
+  auto storage() const { return lowp::master{weights, copy}; }
+  std::span<lowp::bfloat16 const> working(std::span<lowp::bfloat16> = {}) const { return copy; }
+};
+
+/// Only narrow weights.
+struct pure {
+  std::span<lowp::bfloat16> weights;
+  static constexpr std::size_t bytes = sizeof(lowp::bfloat16), scratch_bytes = 0;
+  std::span<lowp::bfloat16> storage() const { return weights; }
+  std::span<lowp::bfloat16 const> working(std::span<lowp::bfloat16> = {}) const { return weights; }
+};
+
 /// The vectors behind the spans of a set-up.
 template <class Setup>
 struct kept_tensor;
@@ -49,26 +78,26 @@ struct kept_tensor<fp32_weights> {
   std::vector<float> weights;
 };
 template <>
-struct kept_tensor<lowp::cast_per_use<lowp::bfloat16>> {
+struct kept_tensor<cast_per_use> {
   explicit kept_tensor(std::vector<float> const& initial) : weights(initial) {}
-  lowp::cast_per_use<lowp::bfloat16> setup() { return {weights}; }
+  cast_per_use setup() { return {weights}; }
   std::vector<float> weights;
 };
 template <>
-struct kept_tensor<lowp::cached_copy<lowp::bfloat16>> {
+struct kept_tensor<cached_copy> {
   explicit kept_tensor(std::vector<float> const& initial) : weights(initial), copy(initial.size()) {
-    setup().refresh();
+    lowp::cast(weights, copy);
   }
-  lowp::cached_copy<lowp::bfloat16> setup() { return {weights, copy}; }
+  cached_copy setup() { return {weights, copy}; }
   std::vector<float> weights;
   std::vector<lowp::bfloat16> copy;
 };
 template <>
-struct kept_tensor<lowp::pure<lowp::bfloat16>> {
+struct kept_tensor<pure> {
   explicit kept_tensor(std::vector<float> const& initial) : weights(initial.size()) {
     lowp::cast(initial, weights);
   }
-  lowp::pure<lowp::bfloat16> setup() { return {weights}; }
+  pure setup() { return {weights}; }
   std::vector<lowp::bfloat16> weights;
 };
 
@@ -111,18 +140,17 @@ mixed_run train_mixed(std::string_view name, text const& data, bool is_stochasti
     }
   }
   read();
-  return {name, lowp::bytes_per_parameter<Setup, float, float, float>, Setup::scratch_bytes,
+  return {name, Setup::bytes + 3 * sizeof(float), Setup::scratch_bytes,
           loss_of(weights, shape, data.held_out_sample(1024)), report.applied_ratio()};
 }
 
 inline std::vector<mixed_run> run_mixed(std::string const& path) {
   text const data(path);
-  using lowp::bfloat16;
   return {train_mixed<fp32_weights>("fp32 throughout", data, false),
-          train_mixed<lowp::cast_per_use<bfloat16>>("mixed, cast per use", data, false),
-          train_mixed<lowp::cached_copy<bfloat16>>("mixed, cached copy", data, false),
-          train_mixed<lowp::pure<bfloat16>>("pure bf16, stochastic", data, true),
-          train_mixed<lowp::pure<bfloat16>>("pure bf16, nearest", data, false)};
+          train_mixed<cast_per_use>("mixed, cast per use", data, false),
+          train_mixed<cached_copy>("mixed, cached copy", data, false),
+          train_mixed<pure>("pure bf16, stochastic", data, true),
+          train_mixed<pure>("pure bf16, nearest", data, false)};
 }
 
 }  // namespace cases

@@ -56,11 +56,10 @@ class timed_setup {
 
 /// Interleaved, because machines are noisy.
 inline std::vector<mixed_time> time_mixed() {
-  using lowp::bfloat16;
   timed_setup<fp32_weights> fp32(false);
-  timed_setup<lowp::cast_per_use<bfloat16>> per_use(false);
-  timed_setup<lowp::cached_copy<bfloat16>> cached(false);
-  timed_setup<lowp::pure<bfloat16>> stochastic(true), nearest(false);
+  timed_setup<cast_per_use> per_use(false);
+  timed_setup<cached_copy> cached(false);
+  timed_setup<pure> stochastic(true), nearest(false);
   constexpr std::uint64_t rounds = 15;
   std::array<std::vector<double>, 5> seconds;
   for (std::uint64_t round = 1; round <= rounds; ++round) {

@@ -281,7 +281,6 @@ struct every_function {
     WRITES(codes, tensor.store_gradient(g));
     WRITES(half, tensor.update(adamw, 1, lowp::stochastic{.seed = 3}));
     RETURNS(tensor.weight_scale, tensor.first_scale, tensor.second_scale);
-    RETURNS(lowp::cast_per_use<bfloat16>{x}.working(rest));
 
     lowp::stall_watch watch({.window = 7, .least_applied = third, .evidence = 0, .least_steps = 1});
     RETURNS(watch.add("p", p));
@@ -388,9 +387,6 @@ struct every_function {
     std::vector<float> products(rows * rows);
     for (auto const how : {lowp::accumulation::exact, lowp::accumulation::in_float})
       WRITES(products, lowp::reference_matmul(mx, mx, products, columns, how));
-    bfloat16 const scale(0.3f);
-    WRITES(p, lowp::convert_to_block(x, scale, p));
-    RETURNS(lowp::block_dot_product<float>(scale, x, scale, g));
     WRITES(tiles, lowp::to_scale_tiles(scales, rows, columns / 32, tiles));
     WRITES(scales, lowp::from_scale_tiles(tiles, rows, columns / 32, scales));
     auto const wire = lowp::wire<lowp::bfloat16>(lowp::nearest_even{}, 4.0f);
@@ -409,8 +405,6 @@ struct every_function {
     RETURNS(lowp::update_of(lowp::adamw{.lr = rate, .beta1 = third}));
     RETURNS(lowp::update_of(lowp::adamw{.lr = rate}, report));
     RETURNS(lowp::update_of(x, g, m, v, lowp::adamw{.lr = rate}, 3));
-    RETURNS(
-        lowp::update_of_batch({.lr = third}, {.factor = 0.1, .noise = third, .lr_exponent = 0.5}));
     RETURNS(lowp::stalled_decay(half, beta));
     WRITES(y, lowp::detail::least_updates<lowp::kept_as::bf16>(x, lowp::toward::plus_infinity, y));
   }

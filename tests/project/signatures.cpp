@@ -114,8 +114,6 @@ static_assert(stochastic{.seed = 1, .stream = 2, .offset = 3}.offset == 3);
 static_assert(stochastic_fast{.seed = 1, .stream = 2, .offset = 3}.stream == 2);
 MEMBER(u64, stochastic, seed);
 MEMBER(u16, stochastic_bits, r);
-static_assert(value_rounding<stochastic_a<8>> && value_rounding<stochastic_b<16>> &&
-              value_rounding<stochastic_c<1>> && !span_rounding<stochastic_a<8>>);
 IS(per_slot, per_slot{.param = nearest_even{}, .first = stochastic{1}, .second = stochastic{2}});
 static_assert(rounding<nearest_even> && rounding<nearest_away> && rounding<toward_zero> &&
               rounding<upward> && rounding<downward> && rounding<to_odd> && rounding<stochastic> &&
@@ -331,8 +329,6 @@ IS(list_advice, stall_advice(adaptive, update_of(adaptive, adamw{}, 1)));
 IS(typical_update, update_of(adamw{}));
 IS(typical_update, update_of(sgd{}, report));
 IS(typical_update, update_of(f, in, f, f, adamw{}, 1));
-IS(typical_update,
-   update_of_batch({.lr = 1}, {.factor = 2, .noise = 1, .lr_exponent = 0, .is_normalized = false}));
 IS(double, stalled_decay(in, 0.999));
 MEMBER(double, stall_estimate, stalled, 0);
 MEMBER(double, stall_estimate, lr_any, 0);
@@ -340,9 +336,6 @@ MEMBER(double, stall_estimate, lr_half, 0);
 MEMBER(double, stall_estimate, lr_all, 0);
 MEMBER(kept_as, storage_advice, choice, kept_as::fp32);
 IS(stall_estimate const&, std::declval<storage_advice const&>()[kept_as::bf16]);
-IS(std::span<bfloat16 const>, cast_per_use<bfloat16>{.weights = f}.working(b));
-IS(std::span<bfloat16 const>, cached_copy<bfloat16>{.weights = f, .copy = b}.working());
-IS(std::span<bfloat16 const>, pure<bfloat16>{.weights = b}.working());
 
 // Pieces that do not overflow.
 IS(void, softmax(in, f, 4));

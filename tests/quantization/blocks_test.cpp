@@ -3,7 +3,6 @@
 // beside the oracle; tiles of scales.
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
-#include <lowp/p3109.hpp>
 #include <lowp/quantize.hpp>
 
 #include <algorithm>
@@ -446,81 +445,6 @@ TEST(reference_matmul, reads_integers) {
     lowp::reference_matmul(a, b, out, 128, how);
     EXPECT_EQ(out[0], -128.0f * 127 * 128);
   }
-}
-
-using binary8p4se = lowp::basic_float<lowp::p3109(8, 4, lowp::p3109_domain::extended)>;
-using binary8p3se = lowp::basic_float<lowp::p3109(8, 3, lowp::p3109_domain::extended)>;
-
-// By report 4.0, 5.1.2. No quotient is computed: products of a scale and a code are exact.
-TEST(p3109_blocks, are_converted_as_defined) {
-  std::vector<binary8p3se> all(256), out(256);
-  for (unsigned code = 0; code < 256; ++code)
-    all[code] = binary8p3se::from_bits(static_cast<std::uint8_t>(code));
-  auto const value = [](unsigned code) {
-    return double{float{binary8p4se::from_bits(static_cast<std::uint8_t>(code))}};
-  };
-  for (unsigned s = 0; s < 256; ++s) {
-    auto const scale = binary8p4se::from_bits(static_cast<std::uint8_t>(s));
-    std::vector<binary8p4se> made(256);
-    lowp::convert_to_block(all, scale, made);
-    std::span const some(all);
-    EXPECT_THROW(lowp::convert_to_block(some.first(255), scale, some.last(255)),
-                 std::invalid_argument);
-    for (unsigned i = 0; i < 256; ++i) {
-      float const x = all[i], by = scale;
-      unsigned const code = made[i].bits(), magnitude = code & 127;
-      if (std::isnan(x) || std::isnan(by)) {
-        ASSERT_EQ(code, 0x80U);
-      } else if (by == 0) {
-        ASSERT_EQ(code, 0U);
-      } else if (std::isinf(by)) {
-        float const sign = x == 0 ? 0.0f : (x < 0) == (by < 0) ? 1.0f : -1.0f;
-        ASSERT_EQ(float{made[i]}, sign);
-      } else if (std::isinf(x)) {
-        ASSERT_EQ(code, (x < 0) == (by < 0) ? 0x7fU : 0xffU);
-      } else {
-        ASSERT_EQ(code > 127, code != 0 && (x < 0) != (by < 0));
-        // Between the middles of the code and its neighbours; beyond 224 the grid goes on with 240.
-        double const exact = std::fabs(double{x}), scaled_by = std::fabs(double{by});
-        auto const at = [&](unsigned c) { return c < 127 ? value(c) : 240.0; };
-        double const above = magnitude == 127 ? HUGE_VAL : at(magnitude) + at(magnitude + 1);
-        double const below = magnitude == 0 ? -1 : at(magnitude) + at(magnitude - 1);
-        bool const is_even = magnitude % 2 == 0 || magnitude == 127;
-        ASSERT_TRUE(is_even ? 2 * exact <= scaled_by * above : 2 * exact < scaled_by * above);
-        ASSERT_TRUE(is_even ? 2 * exact >= scaled_by * below : 2 * exact > scaled_by * below);
-      }
-    }
-  }
-}
-
-// By report 4.0, 5.3.2. The sum is an integer in units of 2^-40.
-TEST(p3109_blocks, have_dot_products_as_defined) {
-  std::mt19937 random(11);
-  using blocks = random_blocks<binary8p4se, 8, binary8p4se>;
-  for (int repeat = 0; repeat < 2000; ++repeat) {
-    blocks const x(8, 1, random), y(8, 1, random);
-    oracle::i128 sum = 0;
-    for (std::size_t i = 0; i < 8; ++i) sum += scaled(x.codes[i], 10) * scaled(y.codes[i], 10);
-    oracle::number const want = real(sum * scaled(x.scales[0], 10) * scaled(y.scales[0], 10), -40);
-    auto const product = [&](auto type, auto... mode) {
-      return lowp::block_dot_product<decltype(type)>(x.scales[0], x.codes, y.scales[0], y.codes,
-                                                     mode...);
-    };
-    using oracle::mode, oracle::policy, oracle::encode;
-    float const exact = product(0.0f);
-    ASSERT_EQ(std::bit_cast<std::uint32_t>(exact),
-              encode(oracle::binary32, want, mode::nearest_even, policy::infinity));
-    bfloat16 const odd = product(bfloat16(), lowp::to_odd{});
-    ASSERT_EQ(odd.bits(), encode(facts<bfloat16>, want, mode::to_odd, policy::infinity));
-    auto const r = static_cast<std::uint16_t>(random());
-    bfloat16 const drawn = product(bfloat16(), lowp::stochastic_b<16>{r});
-    ASSERT_EQ(drawn.bits(), encode(facts<bfloat16>, want, mode::stochastic, policy::infinity, r));
-  }
-  std::vector<binary8p4se> const few(3), more(4);
-  EXPECT_EQ(refusal_of([&] {
-              static_cast<void>(lowp::block_dot_product<float>(few[0], few, few[0], more));
-            }),
-            "lowp::block_dot_product: sizes differ: x has 3, y has 4");
 }
 
 TEST(scale_tiles, are_those_of_cublas_and_back) {

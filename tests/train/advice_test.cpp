@@ -573,47 +573,6 @@ TEST(advice, is_the_same_in_any_rounding_mode) {
     }
 }
 
-// Gradients of batches of 1 and of 16, drawn: the model's |g|, and the stalls that follow.
-TEST(advice, of_a_larger_batch_is_that_of_its_gradients) {
-  std::mt19937_64 random(5);
-  std::normal_distribution<double> normal;
-  for (double const noise : {0.0, 0.5, 1.0}) {
-    double one = 0, sixteen = 0;
-    constexpr int draws = 20000;
-    for (int i = 0; i < draws; ++i) {
-      double sum = 0, first = 0;
-      for (int k = 0; k < 16; ++k) {
-        double const g = std::sqrt(1 - noise) + std::sqrt(noise) * normal(random);
-        if (k == 0) first = g;
-        sum += g;
-      }
-      one += first * first;
-      sixteen += sum * sum / 256;
-    }
-    auto const got = lowp::update_of_batch({.lr = 0.1, .direction = 2, .steps = 100},
-                                           {.factor = 16, .noise = noise});
-    EXPECT_NEAR(got.direction / 2, std::sqrt(sixteen / one), 0.02);
-    EXPECT_EQ(got.lr, 0.1);
-    EXPECT_EQ(got.steps, 6U);
-  }
-  EXPECT_EQ(lowp::update_of_batch({.lr = 1}, {.factor = 1e-20}).steps,
-            std::numeric_limits<std::uint64_t>::max());
-  std::vector<bfloat16> p(1000);
-  for (bfloat16& each : p) each = bfloat16(normal(random));
-  lowp::typical_update const now{.lr = 1e-3, .direction = 1, .spread = {1}};
-  auto const stalled = [&](lowp::batch_change const& change) {
-    return lowp::stall_advice(p, lowp::update_of_batch(now, change))[kept_as::bf16].stalled;
-  };
-  double const alone = lowp::stall_advice(p, now)[kept_as::bf16].stalled;
-  EXPECT_GT(stalled({.factor = 16}), alone);
-  EXPECT_EQ(stalled({.factor = 16, .lr_exponent = 0.5}), alone);  // noise alone: |g| falls by 4
-  EXPECT_LT(stalled({.factor = 16, .lr_exponent = 1}), alone);
-  EXPECT_EQ(stalled({.factor = 16, .is_normalized = true}), alone);
-  EXPECT_THROW((void)lowp::update_of_batch(now, {.factor = 0}), std::invalid_argument);
-  EXPECT_THROW((void)lowp::update_of_batch(now, {.factor = 2, .noise = 1.5}),
-               std::invalid_argument);
-}
-
 // |m| / sqrt(v) of AdamW over normal gradients, drawn.
 TEST(update_of, adamw_is_that_of_noise) {
   std::mt19937_64 random(3);

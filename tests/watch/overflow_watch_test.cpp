@@ -425,9 +425,7 @@ TEST(overflow_watch, says_of_a_step_that_is_not_watched_that_it_does_not_know_th
     watch.forward(a).output(numbers{made});
     watch.forward(b).input(numbers{made});
   };
-  std::string const cause =
-      ", not necessarily where it began: watch each step, or trace this one (policy.traced), to "
-      "see";
+  std::string const cause = ", not necessarily where it began: watch each step to see";
   step(1, inf);
   lowp::watch_alarm alarm = alarm_of([&] { watch.update(b, report_of(4, 0, 0, 1)); });
   EXPECT_EQ(alarm.text,
@@ -466,29 +464,6 @@ TEST(overflow_watch, says_of_a_step_that_is_not_watched_that_it_does_not_know_th
   each.step(4);
   alarm = alarm_of([&] { each.forward(each.add("a")).output(numbers{inf}); });
   EXPECT_EQ(alarm.name, "a");
-}
-
-TEST(overflow_watch, writes_traced_steps_down) {
-  overflow_watch watch({.frames = 2, .every = 100, .traced = {1, 3}});
-  std::size_t const a = watch.add("a");
-  for (unsigned step = 1; step < 5; ++step) {
-    EXPECT_EQ(watch.step(step), step % 2 == 1);
-    for (int i = 0; i < 3; ++i)
-      watch.forward(a).output(numbers{static_cast<float>(10 * step) + static_cast<float>(i)});
-    watch.backward(a).input(numbers{inf});
-  }
-  auto const traced = [](char const* step, char const* tens) {
-    std::string text = std::string("\n\n                  *** Starting batch number=") + step +
-                       " ***\nabs min  abs max  metadata\n";
-    for (char const* ones : {"0", "1", "2"}) {
-      std::string const number = std::string(tens) + "." + ones + "0e+01 ";
-      text += "                  a\n" + number + number + "output\n";
-    }
-    return text + "                  a (backward)\n     inf      inf grad_input[0]\n";
-  };
-  EXPECT_EQ(watch.take_trace(), traced("1", "1") + traced("3", "3"));
-  EXPECT_EQ(watch.take_trace(), "");
-  EXPECT_FALSE(watch.first());  // they are not judged
 }
 
 TEST(overflow_watch, names_updates_that_overflow_and_tensors_that_stand_still) {

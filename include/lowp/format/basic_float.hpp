@@ -146,7 +146,7 @@ template <class R>
 LOWP_FN constexpr std::uint32_t random_bits_of(R const& rounding) {
   if constexpr (draws_bits<R>)
     return rounding.origin().source(rounding.offset);
-  else if constexpr (takes_bits<R>)
+  else if constexpr (std::same_as<R, stochastic_bits>)
     return rounding.r;
   else
     return 0;

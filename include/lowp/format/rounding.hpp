@@ -157,11 +157,6 @@ template <class R, class... Modes>
 concept one_of = (std::same_as<R, Modes> || ...);
 
 template <class R>
-inline constexpr bool takes_bits = false;
-template <>
-inline constexpr bool takes_bits<stochastic_bits> = true;
-
-template <class R>
 concept draws_bits = one_of<R, stochastic, stochastic_fast>;
 
 /// A mode of the library or of a program.
@@ -251,7 +246,7 @@ struct per_slot {
 
 template <class R>
 concept rounding = detail::deterministic_rounding<R> || detail::draws_bits<R> ||
-                   detail::takes_bits<R> || std::same_as<R, per_slot>;
+                   std::same_as<R, stochastic_bits> || std::same_as<R, per_slot>;
 
 /// A mode that rounds one value.
 template <class R>
@@ -259,11 +254,11 @@ concept value_rounding = rounding<R> && !std::same_as<R, per_slot>;
 
 /// A mode that rounds every element of a span.
 template <class R>
-concept span_rounding = value_rounding<R> && !detail::takes_bits<R>;
+concept span_rounding = value_rounding<R> && !std::same_as<R, stochastic_bits>;
 
 /// A mode that rounds in an optimizer step.
 template <class R>
-concept update_rounding = rounding<R> && !detail::takes_bits<R>;
+concept update_rounding = rounding<R> && !std::same_as<R, stochastic_bits>;
 
 namespace detail {
 /// Says that overflow of a negative value may give another magnitude than that of a positive one.

@@ -2,8 +2,6 @@
 // Products of block-scaled operands, to test the kernels of others: slow, and exact if asked.
 //
 //     reference_matmul(x, y, out, columns, accumulation::exact, [rounding], [overflow])
-//     convert_to_block(in, scale, out, [rounding], [overflow])           P3109's ConvertToBlock
-//     block_dot_product<T>(sx, x, sy, y, [rounding], [overflow])         P3109's BlockDotProduct
 #pragma once
 
 #include <lowp/base/environment.hpp>
@@ -57,13 +55,6 @@ LOWP_OPAQUE float product_in_float(auto const& x, std::size_t first_x, auto cons
     sum = add(sum, mul(mul(block, sx), sy));
   }
   return mul(mul(sum, x.tensor_scale), y.tensor_scale);
-}
-
-/// Returns x / scale as P3109 has it in blocks. A double decides every rounding as the quotient.
-LOWP_OPAQUE inline double over_scale(double x, double scale) {
-  std::uint64_t const a = magnitude_of(x), b = magnitude_of(scale);
-  if (a > binary64_infinity || (b != 0 && b != binary64_infinity)) return x / scale;
-  return a == 0 || b == 0 ? 0 : (x < 0) == (scale < 0) ? 1 : -1;
 }
 
 }  // namespace LOWP_UNIT
@@ -121,62 +112,8 @@ struct reference_matmul_operation {
   }
 };
 
-/// Implements ConvertToBlock: out[i] = round(in[i] / scale). A scale of 0 gives zeros, and an
-/// infinite one the signs of elements.
-///
-/// @param in, out   n elements each; may be one storage if elements have equal size
-/// @param rounding  a stochastic mode is keyed by the element's index
-/// @throws std::invalid_argument  sizes differ, or the ranges overlap in another way
-struct convert_to_block_operation {
-  template <input In, narrow S, output Out, span_rounding R = nearest_even>
-  LOWP_HOST_FN void operator()(In&& in, S scale, Out&& out, R rounding = {},
-                               overflow policy = default_overflow<element_of<Out>>) const {
-    call_check check("convert_to_block");
-    std::array ranges{extent("in", in), extent("out", out)};
-    ranges[0].may_coincide = ranges[1].may_coincide = ranges[1].is_written = true;
-    check.equal_sizes(ranges);
-    check.no_written_overlap(ranges);
-    refuse_if(check.text());
-    default_environment const environment;
-    for (std::size_t i = 0; i < std::ranges::size(out); ++i) {
-      R mode = rounding;
-      if constexpr (draws_bits<R>) mode = rounding.after(i);
-      double const exact = over_scale(static_cast<double>(float{std::ranges::data(in)[i]}),
-                                      static_cast<double>(float{scale}));
-      std::ranges::data(out)[i] = convert<element_of<Out>>(exact, mode, policy);
-    }
-  }
-};
-
-/// Implements BlockDotProduct: round(sum of (sx * x[i]) * (sy * y[i])), exact until it is rounded.
-///
-/// @throws std::invalid_argument  sizes differ
-template <element T>
-struct block_dot_product_operation {
-  template <narrow Sx, input X, narrow Sy, input Y, value_rounding R = nearest_even>
-  LOWP_HOST_FN T operator()(Sx sx, X&& x, Sy sy, Y&& y, R rounding = {},
-                            overflow policy = default_overflow<T>) const {
-    call_check check("block_dot_product");
-    check.equal_sizes({extent("x", x), extent("y", y)});
-    refuse_if(check.text());
-    default_environment const environment;
-    auto const scaled = [](auto const& range, double scale) {
-      return [&range, scale](std::size_t i) {
-        return scale * static_cast<double>(float{std::ranges::data(range)[i]});
-      };
-    };
-    return convert<T>(
-        exact_product(scaled(x, static_cast<double>(float{sx})),
-                      scaled(y, static_cast<double>(float{sy})), std::ranges::size(x)),
-        rounding, policy);
-  }
-};
-
 }  // namespace detail
 
 inline constexpr detail::reference_matmul_operation reference_matmul{};
-inline constexpr detail::convert_to_block_operation convert_to_block{};
-template <element T>
-inline constexpr detail::block_dot_product_operation<T> block_dot_product{};
 
 }  // namespace lowp

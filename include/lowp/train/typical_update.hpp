@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes of updates: of an optimizer over noise, of a report, of a batch of another size.
+// The sizes of updates: of an optimizer over noise, of a report.
 #pragma once
 
 #include <lowp/base/environment.hpp>
@@ -26,15 +26,6 @@ struct typical_update {
 };
 
 }  // namespace LOWP_UNIT
-
-/// A batch of another size, or gradients accumulated over several.
-struct batch_change {
-  double factor;     ///< new size / old size
-  double noise = 1;  ///< part of the mean square of a gradient that is noise: 1 late in training
-  /// The rate is scaled by factor^lr_exponent: 0 leaves it, 1/2 suits Adam, 1 suits SGD.
-  double lr_exponent = 0;
-  bool is_normalized = false;  ///< for Adam and its kin: the direction does not follow |g|
-};
 
 namespace detail::inline LOWP_UNIT {
 
@@ -111,20 +102,6 @@ LOWP_OPAQUE inline typical_update update_of_report(double lr, update_report cons
           .direction = requested / static_cast<double>(report.count - report.nonfinite) / lr};
 }
 
-LOWP_OPAQUE inline typical_update changed_update(typical_update const& step,
-                                                 batch_change const& change) {
-  typical_update result = step;
-  result.lr = step.lr * __builtin_pow(change.factor, change.lr_exponent);
-  if (!change.is_normalized)
-    result.direction =
-        step.direction * __builtin_sqrt(1 - change.noise + change.noise / change.factor);
-  double const steps = static_cast<double>(step.steps) / change.factor;
-  result.steps = steps < 1        ? 1
-                 : steps < 0x1p64 ? static_cast<std::uint64_t>(steps)
-                                  : std::numeric_limits<std::uint64_t>::max();
-  return result;
-}
-
 /// Returns the update whose elements request these, of which those not finite are left out.
 LOWP_OPAQUE inline typical_update update_of_requests(double lr, std::span<float const> requests) {
   magnitude_bins bins;
@@ -181,25 +158,6 @@ LOWP_HOST_FN typical_update update_of(Optimizer const& optimizer, update_report 
   typical_update update = detail::update_of_report(optimizer.lr, report);
   if constexpr (std::same_as<Optimizer, lion>) update.spread = {1};
   return update;
-}
-
-/// Returns the updates of a batch of another size, for stall_advice. It models a gradient as a
-/// mean, which stays, and a noise, whose standard deviation is divided by sqrt(factor). So |g| is
-/// multiplied by sqrt(1 - noise + noise / factor). A pass over the same data takes fewer steps.
-/// @throws std::invalid_argument  a number in `change` is not finite, factor is not above 0, or
-///                                noise is not in [0, 1]
-LOWP_HOST_FN typical_update update_of_batch(typical_update const& step,
-                                            batch_change const& change) {
-  detail::refuse_if(detail::check_numbers(
-      "update_of_batch", {{"factor", change.factor, detail::above_zero},
-                          {"noise", change.noise},
-                          {"lr_exponent", change.lr_exponent, detail::any_number}}));
-  if (change.noise > 1)
-    detail::refuse(
-        detail::joined_text({"update_of_batch: noise is ", detail::shortest_text(change.noise).text,
-                             ", not in [0, 1]"}));
-  detail::default_environment const environment;
-  return detail::changed_update(step, change);
 }
 
 }  // namespace functions

@@ -182,11 +182,6 @@ class watch_frames {
     return text;
   }
 
-  static std::string text_of_step(std::uint64_t step) {
-    return joined_text(
-        {"\n\n", watch_indent, "*** Starting batch number=", step, " ***\n", watch_header});
-  }
-
   /// Returns the frames, the oldest first. Hugging Face's header of a step precedes its frames. The
   /// first of several steps may have lost frames, so a line with its number precedes it instead.
   /// @param most  of lines, but at least the last frame
@@ -201,7 +196,8 @@ class watch_frames {
     for (std::uint64_t i = next_ - count; i < next_; ++i) {
       watch_frame const& frame = ring_[slot(i)];
       if (std::exchange(step, frame.step) != frame.step) {
-        body += text_of_step(frame.step);
+        body += joined_text({"\n\n", watch_indent, "*** Starting batch number=", frame.step,
+                             " ***\n", watch_header});
         is_one_step = false;
       }
       if (frame.pass == watch_pass::backward) ++backward;

@@ -52,13 +52,10 @@ class overflow_watch {
   /// Without any call, all is step 0: each trouble throws, but a call_back gets only the first.
   /// @return  true if the step is watched
   bool step(std::uint64_t number) {
-    finish_traced();
     step_ = number;
     has_begun_ = true;
-    is_traced_ = std::ranges::find(policy_.traced, number) != policy_.traced.end();
-    is_watched_ = is_traced_ || number % policy_.every == 0;
+    is_watched_ = number % policy_.every == 0;
     has_alarmed_ = false;
-    if (is_traced_) trace_ += detail::watch_frames::text_of_step(number);
     return is_watched_;
   }
 
@@ -108,11 +105,6 @@ class overflow_watch {
   [[nodiscard]] std::optional<watch_alarm> const& first() const { return first_; }
   /// Returns "Last 21 forward frames: ...", with all frames that the watch keeps.
   [[nodiscard]] std::string text() const { return frames_.text(places_); }
-  /// Returns the record of traced steps since the last call.
-  [[nodiscard]] std::string take_trace() {
-    finish_traced();
-    return std::exchange(trace_, {});
-  }
 
  private:
   friend frame;
@@ -120,22 +112,14 @@ class overflow_watch {
   frame begin(std::size_t place, watch_pass pass, detail::watch_expression& caller) {
     known(place);
     if (!is_watched_) return frame(nullptr, 0);
-    finish_traced();
     std::uint64_t const number = frames_.begin(place, pass, step_);
     caller = detail::watch_expression(&frames_, {number});
-    if (is_traced_) being_traced_ = number;
     return frame(this, number);
   }
   void known(std::size_t place) const {
     if (place >= places_.size())
       detail::refuse_if("overflow_watch: there is no place " + std::to_string(place) + " of " +
                         std::to_string(places_.size()));
-  }
-  void finish_traced() {
-    if (being_traced_ == 0) return;
-    detail::watch_frame const& done = *frames_.find(being_traced_);
-    trace_ += detail::watch_frames::text_of(places_[done.place], done);
-    being_traced_ = 0;
   }
 
   template <class S>
@@ -170,7 +154,7 @@ class overflow_watch {
     std::uint32_t const index = detail::watch_weights::number_of(places_[current.place], name);
     detail::watch_weight& known = weights_.at(current.place, current.pass, index);
     if constexpr (readable<T>) {
-      bool const may_wait = current.is_open && !is_traced_ && !has_alarmed_;
+      bool const may_wait = current.is_open && !has_alarmed_;
       if (may_wait && detail::may_rest<To>(known, detail::read("weight", values).size())) {
         --known.rest;
         caller = detail::watch_expression(&frames_, {frame_number});
@@ -188,7 +172,7 @@ class overflow_watch {
 
   void add(detail::watch_frame& current, detail::watch_line const& line) {
     current.lines.push_back(line);
-    if (line.range.is_sound() || is_traced_) return;
+    if (line.range.is_sound()) return;
     std::vector<detail::watch_line> found;
     if (current.is_open) found = read_weights(current);
     found.push_back(line);
@@ -267,10 +251,9 @@ class overflow_watch {
   detail::watch_weights weights_;
   std::vector<watched_place> places_;
   std::optional<watch_alarm> first_;
-  std::string trace_;
-  std::uint64_t step_ = 0, being_traced_ = 0;
+  std::uint64_t step_ = 0;
   bool has_begun_ = false;  ///< true once a step has begun
-  bool is_watched_ = true, is_traced_ = false, has_alarmed_ = false;
+  bool is_watched_ = true, has_alarmed_ = false;
 };
 
 }  // namespace lowp::inline LOWP_UNIT

@@ -79,8 +79,7 @@ inline std::string watch_unseen(watch_trouble trouble, std::uint64_t step, std::
   if (trouble == watch_trouble::stalled) return text;
   return text.append("; this is the first update found ")
       .append(trouble == watch_trouble::overflow ? "to overflow" : "not finite")
-      .append(", not necessarily where it began: watch each step, or trace this one ")
-      .append("(policy.traced), to see");
+      .append(", not necessarily where it began: watch each step to see");
 }
 
 }  // namespace lowp::detail::inline LOWP_UNIT
@@ -121,8 +120,6 @@ struct watch_policy {
   ///
   /// 1 reads every weight in every frame, which costs much in a step of few examples.
   std::uint64_t weights_every = 16;
-  /// Steps that the watch records instead of judges, as trace_batch_nums of Hugging Face.
-  std::vector<std::uint64_t> traced{};
   /// Receives the first trouble of each step, instead of an exception.
   std::function<void(watch_alarm const&)> call_back{};
   /// Without a call_back: true throws the first trouble of each step, false only counts. If the
