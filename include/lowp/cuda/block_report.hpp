@@ -3,8 +3,6 @@
 #pragma once
 
 #include <lowp/cuda/chunk.hpp>
-#include <lowp/report/amax.hpp>
-#include <lowp/report/lanes.hpp>
 #include <lowp/report/warp_sums.hpp>
 
 namespace lowp::cuda {

@@ -2,7 +2,6 @@
 // An operand with a scale for each block or square tile, whose threads find its largest magnitude.
 #pragma once
 
-#include <lowp/cuda/accessor.hpp>
 #include <lowp/cuda/scale_group.hpp>
 #include <lowp/cuda/scaled_encoding.hpp>
 #include <lowp/storage/scale.hpp>

@@ -12,13 +12,10 @@
 //     has_one_text            optional: kernels have one text for accesses of any width
 #pragma once
 
-#include <lowp/cuda/kernel_operands.hpp>
 #include <lowp/cuda/rows/column_kernel.hpp>
 #include <lowp/cuda/rows/id_kernel.hpp>
 #include <lowp/cuda/rows/label_kernel.hpp>
-#include <lowp/cuda/rows/row_plan.hpp>
 #include <lowp/ops/arguments.hpp>
-#include <lowp/simd/rows/row_call.hpp>
 #include <lowp/simd/transform.hpp>
 
 namespace lowp::cuda {

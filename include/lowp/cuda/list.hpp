@@ -5,8 +5,6 @@
 #include <lowp/cuda/grid.hpp>
 #include <lowp/ops/lists.hpp>
 
-#include <vector>
-
 namespace lowp::cuda {
 
 using lowp::adamw_tensor;

@@ -17,10 +17,6 @@
 
 #include <cuda_runtime_api.h>
 
-#include <string>
-#include <string_view>
-#include <vector>
-
 namespace lowp::cuda {
 
 /// Passes tensors that a stream computes to a watch of the host. A launch of its own

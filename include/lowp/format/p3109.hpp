@@ -13,7 +13,6 @@
 #pragma once
 
 #include <lowp/format/format.hpp>
-#include <lowp/format/overflow.hpp>
 
 namespace lowp {
 

@@ -4,7 +4,6 @@
 // A code with more bits than its format throws std::invalid_argument.
 #pragma once
 
-#include <lowp/base/error_text.hpp>
 #include <lowp/base/text.hpp>
 #include <lowp/format/basic_float.hpp>
 

@@ -9,7 +9,6 @@
 // infinity, which JSON lacks, throw std::invalid_argument. So does reading what is not a number.
 #pragma once
 
-#include <lowp/base/error_text.hpp>
 #include <lowp/base/text.hpp>
 #include <lowp/format/decimal.hpp>
 #include <lowp/format/math.hpp>

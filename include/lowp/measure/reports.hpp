@@ -4,7 +4,6 @@
 #pragma once
 
 #include <lowp/report/amax.hpp>
-#include <lowp/report/lanes.hpp>
 
 namespace lowp {
 

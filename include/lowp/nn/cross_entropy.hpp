@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/measure/measuring.hpp>
-#include <lowp/nn/row_arguments.hpp>
 #include <lowp/nn/softmax.hpp>
 
 namespace lowp {

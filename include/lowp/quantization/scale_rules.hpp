@@ -4,7 +4,6 @@
 #pragma once
 
 #include <lowp/base/environment.hpp>
-#include <lowp/format/basic_float.hpp>
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/lanes/lanes.hpp>
 #include <lowp/storage/layout.hpp>

@@ -10,7 +10,6 @@
 
 #include <lowp/format/basic_float.hpp>
 #include <lowp/simd/operand.hpp>
-#include <lowp/simd/pack.hpp>
 #include <lowp/simd/pairs.hpp>
 #include <lowp/simd/random.hpp>
 

@@ -6,9 +6,6 @@
 #include <lowp/simd/accessor.hpp>
 #include <lowp/simd/update_sums.hpp>
 
-#include <tuple>
-#include <utility>
-
 namespace lowp::simd {
 
 LOWP_EXACT_BEGIN

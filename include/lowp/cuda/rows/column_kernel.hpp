@@ -9,8 +9,6 @@
 #include <lowp/cuda/rows/row_plan.hpp>
 #include <lowp/simd/rows/column_loop.hpp>
 
-#include <utility>
-
 namespace lowp::cuda {
 
 /// Writes a sum of column `column` in row `row`, or adds it to what is there.

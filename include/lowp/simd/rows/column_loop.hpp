@@ -11,10 +11,6 @@
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/simd/rows/row_accessors.hpp>
 #include <lowp/simd/rows/sum_lines.hpp>
-#include <lowp/simd/wide.hpp>
-
-#include <tuple>
-#include <utility>
 
 namespace lowp::simd {
 

@@ -7,9 +7,6 @@
 #include <lowp/simd/accessor.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
-#include <tuple>
-#include <utility>
-
 namespace lowp::simd {
 
 template <class Isa>

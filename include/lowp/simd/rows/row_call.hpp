@@ -22,10 +22,6 @@
 
 #include <lowp/simd/operand.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <tuple>
-
 namespace lowp::simd {
 
 /// A repetition of rows. Every `period` rows serve `repeats` times before the next ones do.

@@ -5,11 +5,7 @@
 
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/simd/rows/row_accessors.hpp>
-#include <lowp/simd/rows/row_call.hpp>
 #include <lowp/simd/rows/row_fold.hpp>
-
-#include <tuple>
-#include <utility>
 
 namespace lowp::simd {
 

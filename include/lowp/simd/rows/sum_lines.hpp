@@ -7,9 +7,6 @@
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/simd/rows/row_call.hpp>
 
-#include <cstddef>
-#include <utility>
-
 namespace lowp::simd {
 
 inline constexpr std::size_t column_group = 16, column_run = column_group * column_group;
