@@ -6,14 +6,13 @@
 //     update(p, g, m, v, adamw, step, ...)
 //     update(list, optimizer, step, ...)
 //
-// Around a step: unscale, measure and clip; loss_scaler, tree_add, fp8_lm. lowp.hpp has
-// adafactor_direction, too.
+// Around a step: unscale, measure and clip; loss_scaler, tree_add. lowp.hpp has adafactor_direction,
+// too.
 #pragma once
 
 #include <lowp/base/hide_macros.inc>
 
 #include <lowp/ops/split.hpp>
-#include <lowp/train/fp8_lm.hpp>
 #include <lowp/train/gradients.hpp>
 #include <lowp/train/loss_scaler.hpp>
 #include <lowp/train/tree_add.hpp>

@@ -276,12 +276,6 @@ struct every_function {
     RETURNS(moments.second.stalled_share());
 
     auto const view = [](auto& array) { return lowp::view(array.data(), array.size()); };
-    lowp::fp8_lm tensor{view(half), view(codes), view(first), view(second)};
-    WRITES(half, tensor.store_weights(x));
-    WRITES(codes, tensor.store_gradient(g));
-    WRITES(half, tensor.update(adamw, 1, lowp::stochastic{.seed = 3}));
-    RETURNS(tensor.weight_scale, tensor.first_scale, tensor.second_scale);
-
     lowp::stall_watch watch({.window = 7, .least_applied = third, .evidence = 0, .least_steps = 1});
     RETURNS(watch.add("p", p));
     RETURNS(watch.add("x", x));

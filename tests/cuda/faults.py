@@ -71,7 +71,7 @@ FAULTS = [
     ("rows/row_kernel.hpp", "thread_.warp_barrier();", "thread_.thread();", "pieces", "*", True),
     ("rows/row_team.hpp", "turn_ ^= 1;", "turn_ ^= 0;", "pieces", "*", True),
     ("rows/row_team.hpp", "left > k * step ? own_", "left > k * step - 100000 ? own_", "pieces", "*", True),
-    ("rows/label_kernel.hpp", "    thread.barrier();\n    if (table.tiles == 1)", "    if (table.tiles == 1)", "pieces", "*mean_loss*", True),
+    ("rows/id_kernel.hpp", "    thread.barrier();\n    if (table.tiles == 1)", "    if (table.tiles == 1)", "pieces", "*mean_loss*", True),
     # Launches.
     ("launch.cuh", "config.stream = stream_;", "config.stream = nullptr;", "replay", "*step", False),
     ("launch.cuh", "cudaMemcpyDefault, stream_)", "cudaMemcpyDefault, nullptr)", "replay", "*rounding", False),

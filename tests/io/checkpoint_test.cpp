@@ -226,48 +226,6 @@ TYPED_TEST(resume, is_exact) {
   EXPECT_EQ(contents(folder.file("second")), contents(folder.file("whole")));
 }
 
-// FP8-LM's recipe, whose scales change from step to step.
-struct fp8_lm_model {
-  std::vector<float16> weights = filled<float16>(0), second = filled<float16>(0);
-  std::vector<float8_e4m3fn> gradient = filled<float8_e4m3fn>(0), first = filled<float8_e4m3fn>(0);
-  lowp::fp8_lm tensor{weights, gradient, first, second};
-
-  void train(std::uint64_t first_step, std::uint64_t last_step) {
-    for (std::uint64_t step = first_step; step <= last_step; ++step) {
-      std::mt19937_64 random(step);
-      std::normal_distribution<float> normal(0, 0.001f * static_cast<float>(step * step));
-      std::vector<float> g(size);
-      for (float& x : g) x = normal(random);
-      tensor.store_gradient(g);
-      tensor.update({.lr = 0.01}, step, lowp::stochastic{.seed = 5});
-    }
-  }
-  [[nodiscard]] std::string bytes() const {
-    std::string all;
-    append(all, weights);
-    append(all, first);
-    append(all, second);
-    append(all, std::vector<float>{tensor.weight_scale, tensor.first_scale, tensor.second_scale});
-    return all;
-  }
-};
-
-TEST(resume_fp8_lm, is_exact) {
-  scratch_folder const folder;
-  fp8_lm_model whole;
-  fp8_lm_model second;
-  lowp::checkpoint from;
-  lowp::checkpoint to;
-  whole.train(1, 5);
-  from.parameter("w", {3, size / 3}, whole.tensor).save(folder.file("s"));
-  to.parameter("w", {3, size / 3}, second.tensor).load(folder.file("s"));
-  ASSERT_EQ(second.bytes(), whole.bytes());
-  whole.train(6, 10);
-  second.train(6, 10);
-  EXPECT_EQ(second.bytes(), whole.bytes());
-  EXPECT_NE(whole.tensor.first_scale, 1.0f);
-}
-
 template <class Fn>
 std::string refusal_of(Fn&& fn) {
   try {

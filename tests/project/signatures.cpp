@@ -211,10 +211,6 @@ IS(void, update(adaptive, optimizer, 1, draws, report));
 IS(adamw_tensor<bfloat16 COMMA float COMMA float COMMA float>,
    adamw_tensor<bfloat16, float, float, float>{.p = b, .g = f, .m = f, .v = f});
 IS(void, tree_add(std::vector{named{"w", b}}, 1.0f, std::vector{named{"w", f}}, draws, report));
-IS(fp8_lm, fp8_lm{.weights = {}, .gradient = {}, .first = {}, .second = {}});
-IS(void, std::declval<fp8_lm&>().update(optimizer, u64(), draws, report));
-IS(void, std::declval<fp8_lm&>().store_weights(f, draws));
-IS(void, std::declval<fp8_lm&>().store_gradient(f, draws));
 
 // Storages.
 extern kahan<bfloat16, bfloat16> compensated;

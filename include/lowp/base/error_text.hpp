@@ -71,10 +71,7 @@ class error_text {
  public:
   error_text() = default;
   LOWP_COLD error_text(char const* text) { append(text, __builtin_strlen(text)); }
-  template <std_string String>
-  LOWP_COLD error_text(String const& text) {
-    append(text.data(), text.size());
-  }
+  LOWP_COLD error_text(std_string auto const& text) { append(text.data(), text.size()); }
   LOWP_COLD error_text(error_text const& other) { append(other.text_, other.size_); }
   LOWP_COLD error_text& operator=(error_text const& other) {
     if (this != &other) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/cuda/scale_group.hpp>
-#include <lowp/cuda/scaled_encoding.hpp>
 #include <lowp/storage/scale.hpp>
 
 namespace lowp::cuda {

@@ -43,8 +43,7 @@ inline constexpr int widths[] = {16, 4, 1};
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable
 #endif
-template <class Body>
-LOWP_FN void with_width(int width, Body const& body) {
+LOWP_FN void with_width(int width, auto const& body) {
   if (width == 16)
     body(std::integral_constant<int, 16>{});
   else if (width == 4)

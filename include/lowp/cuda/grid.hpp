@@ -14,7 +14,6 @@
 
 #include <lowp/cuda/rows/column_kernel.hpp>
 #include <lowp/cuda/rows/id_kernel.hpp>
-#include <lowp/cuda/rows/label_kernel.hpp>
 #include <lowp/ops/arguments.hpp>
 #include <lowp/simd/transform.hpp>
 
@@ -84,15 +83,9 @@ struct on_grid {
     int const width = widest(arrays);
     launch(width, call, 0, table);
   }
-  template <class RowCall>
-  void operator()(RowCall const& call) const {
-    run_row_call(grid, call);
-  }
+  void operator()(auto const& call) const { run_row_call(grid, call); }
   /// Returns true if a block can keep a row of a summing_row_call.
-  template <class RowCall>
-  [[nodiscard]] bool keeps_rows(RowCall const& call) const {
-    return cuda::keeps_rows(grid, call);
-  }
+  [[nodiscard]] bool keeps_rows(auto const& call) const { return cuda::keeps_rows(grid, call); }
   /// Returns the number of rows below which groups of rows have lines of sums.
   [[nodiscard]] std::size_t least_rows_of_runs() const {
     if constexpr (requires { grid.least_rows_of_runs; })

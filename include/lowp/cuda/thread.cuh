@@ -166,8 +166,7 @@ struct gpu_thread {
     return static_cast<T*>(__cvta_shared_to_generic(lanes::hidden(address)));
   }
 
-  template <class Make>
-  __device__ auto once(Make const& make) const {
+  __device__ auto once(auto const& make) const {
     if constexpr (requires { make.is_costly; }) {
       using function = decltype(make());
       alignas(function) __shared__ unsigned char bytes[sizeof(function)];

@@ -40,8 +40,7 @@ auto view(Pointer const& data, std::size_t size) -> decltype(cuda::view(data.get
 }
 
 /// Returns the span of a range whose data() is a device pointer and which has a size().
-template <class R>
-auto view_of(R& range)
+auto view_of(auto& range)
     -> decltype(cuda::view(range.data(), static_cast<std::size_t>(range.size()))) {
   return cuda::view(range.data(), static_cast<std::size_t>(range.size()));
 }

@@ -81,8 +81,7 @@ class [[gnu::may_alias]] basic_float final {
 
   template <detail::integer K>
   LOWP_FN constexpr basic_float(K number) : basic_float(convert<basic_float>(number)) {}
-  template <std::floating_point X>
-  LOWP_FN explicit(!IsImplicit) constexpr basic_float(X number)
+  LOWP_FN explicit(!IsImplicit) constexpr basic_float(std::floating_point auto number)
       : basic_float(convert<basic_float>(number)) {}
   template <format G, bool IsOtherImplicit>
     requires(G != F || IsOtherImplicit != IsImplicit)
@@ -93,8 +92,7 @@ class [[gnu::may_alias]] basic_float final {
       constexpr basic_float(X const& number)
       : basic_float(detail::number_of(number)) {}
 
-  template <detail::floating X>
-  LOWP_FN constexpr basic_float& operator=(X x) {
+  LOWP_FN constexpr basic_float& operator=(detail::floating auto x) {
     return *this = basic_float(x);
   }
 

@@ -158,8 +158,7 @@ double shortest(T value) {
 
 /// Writes the shortest decimal that reads back to `value`. Returns std::errc::value_too_large if it
 /// does not fit.
-template <narrow T>
-std::to_chars_result to_chars(char* first, char* last, T value) {
+std::to_chars_result to_chars(char* first, char* last, narrow auto value) {
   if (!isnan(value)) return std::to_chars(first, last, shortest(value));
   std::string_view const nan = signbit(value) ? "-nan" : "nan";  // libc++ may write "-nan(ind)"
   if (static_cast<std::size_t>(last - first) < nan.size())

@@ -19,8 +19,7 @@
 
 template <lowp::format F, bool IsImplicit>
 struct nlohmann::adl_serializer<lowp::basic_float<F, IsImplicit>> {
-  template <class Json>
-  static void to_json(Json& json, lowp::basic_float<F, IsImplicit> x) {
+  static void to_json(auto& json, lowp::basic_float<F, IsImplicit> x) {
     if (!isfinite(x))
       lowp::detail::raise<std::invalid_argument>("to_json: JSON has no number for " +
                                                  lowp::detail::text_of(float{x}));

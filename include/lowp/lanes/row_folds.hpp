@@ -74,8 +74,7 @@ LOWP_FN std::size_t visible_columns([[maybe_unused]] auto const& operation,
     return columns;
 }
 
-template <class Operation, class State>
-LOWP_FN void start_row([[maybe_unused]] Operation const& operation, [[maybe_unused]] State& state,
+LOWP_FN void start_row([[maybe_unused]] auto const& operation, [[maybe_unused]] auto& state,
                        [[maybe_unused]] std::size_t row) {
   if constexpr (requires { operation.start(state, row); }) operation.start(state, row);
 }

@@ -254,6 +254,5 @@ LOWP_HOST_FN gradient_report measured(auto&& range) {
   run(by_blocks(simd::this_thread{}), "measure", make<measuring>{}, &report, read("g", range));
   return report;
 }
-LOWP_HOST_FN amax largest_of(auto&& range) { return measured(range).largest; }
 
 }  // namespace lowp::detail

@@ -17,8 +17,7 @@ template <class Executor>
 struct sum_operation : operation<Executor> {
   using calls = call<needs_readable<names::x>, may_have_report<sum_report>>;
 
-  template <readable X>
-  LOWP_HOST_FN void operator()(X&& x, sum_report& report) const {
+  LOWP_HOST_FN void operator()(readable auto&& x, sum_report& report) const {
     run(by_blocks(this->executor), "sum", make<measuring>{}, &report, read("x", x));
   }
   template <readable X>
@@ -35,8 +34,7 @@ template <class Executor>
 struct mean_operation : operation<Executor> {
   using calls = call<needs_readable<names::x>>;
 
-  template <readable X>
-  [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
+  [[nodiscard]] LOWP_HOST_FN double operator()(readable auto&& x) const {
     sum_report report;
     run(by_blocks(this->executor), "mean", make<measuring>{}, &report, read("x", x));
     return report.mean();
@@ -49,8 +47,7 @@ struct dot_operation : operation<Executor> {
   using calls =
       call<needs_readable<names::a>, needs_readable<names::b>, may_have_report<sum_report>>;
 
-  template <readable A, readable B>
-  LOWP_HOST_FN void operator()(A&& a, B&& b, sum_report& report) const {
+  LOWP_HOST_FN void operator()(readable auto&& a, readable auto&& b, sum_report& report) const {
     run(by_blocks(this->executor), "dot", make<measuring>{}, &report, read("a", a), read("b", b));
   }
   template <readable A, readable B>
@@ -68,8 +65,7 @@ template <class Executor>
 struct norm_operation : operation<Executor> {
   using calls = call<needs_readable<names::x>>;
 
-  template <readable X>
-  [[nodiscard]] LOWP_HOST_FN double operator()(X&& x) const {
+  [[nodiscard]] LOWP_HOST_FN double operator()(readable auto&& x) const {
     gradient_report report;
     run(by_blocks(this->executor), "norm", make<measuring>{}, &report, read("x", x));
     return report.norm();

@@ -36,8 +36,8 @@ struct add_rows_operation : operation<Executor> {
   using calls =
       call<needs_row_input<names::dy>, needs_sums<names::dbias>, needs_number<names::columns>>;
 
-  template <row_input Dy, row_sums Dbias>
-  LOWP_HOST_FN void operator()(Dy&& dy, Dbias&& dbias, std::size_t columns) const {
+  LOWP_HOST_FN void operator()(row_input auto&& dy, row_sums auto&& dbias,
+                               std::size_t columns) const {
     run_rows(this->executor, "add_rows", row_sum{}, read_rows("dy", dy, columns),
              for_each_column("dbias", dbias));
   }

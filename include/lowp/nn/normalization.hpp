@@ -209,16 +209,15 @@ struct layer_norm_operation : operation<Executor> {
            needs_row_output<names::out>, needs_number<names::columns>, needs_number<names::eps>,
            may_have<2, names::mean_or_reciprocal_deviation, not_a_writable_range_of_floats>>;
 
-  template <row_input In, input Weight, input Bias, row_output Out>
-  LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Bias&& bias, Out&& out,
-                               std::size_t columns, float_argument eps) const {
+  LOWP_HOST_FN void operator()(row_input auto&& in, input auto&& weight, input auto&& bias,
+                               row_output auto&& out, std::size_t columns,
+                               float_argument eps) const {
     with_statistics(in, weight, bias, out, columns, eps.value);
   }
-  template <row_input In, input Weight, input Bias, row_output Out, row_statistic Mean,
-            row_statistic Deviation>
-  LOWP_HOST_FN void operator()(In&& in, Weight&& weight, Bias&& bias, Out&& out,
-                               std::size_t columns, float_argument eps, Mean&& mean,
-                               Deviation&& reciprocal_deviation) const {
+  LOWP_HOST_FN void operator()(row_input auto&& in, input auto&& weight, input auto&& bias,
+                               row_output auto&& out, std::size_t columns, float_argument eps,
+                               row_statistic auto&& mean,
+                               row_statistic auto&& reciprocal_deviation) const {
     with_statistics(in, weight, bias, out, columns, eps.value, for_each_row("mean", mean),
                     for_each_row("reciprocal_deviation", reciprocal_deviation));
   }

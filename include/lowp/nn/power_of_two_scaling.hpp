@@ -111,8 +111,7 @@ struct scale_by_power_of_two_operation : operation<Executor> {
   using calls = call<needs_input<names::in>, needs_output<names::out>,
                      needs_number<names::exponent>, may_have_report<scaling_report>>;
 
-  template <input In, output Out>
-  LOWP_HOST_FN void operator()(In&& in, Out&& out, int exponent) const {
+  LOWP_HOST_FN void operator()(input auto&& in, output auto&& out, int exponent) const {
     run(this->executor, "scale_by_power_of_two", make_power_of_two<scaling>{exponent}, no_report,
         write("out", out), read("in", in));
   }

@@ -79,8 +79,8 @@ struct softmax_call : operation<Executor> {
   using calls =
       call<needs_row_input<names::in>, needs_row_output<names::out>, needs_number<names::columns>>;
 
-  template <row_input In, row_output Out>
-  LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns) const {
+  LOWP_HOST_FN void operator()(row_input auto&& in, row_output auto&& out,
+                               std::size_t columns) const {
     run_rows(this->executor, IsLog ? "log_softmax" : "softmax", softmax_rows<plain_score, IsLog>{},
              read_rows("in", in, columns), write_rows("out", out, columns));
   }
@@ -135,8 +135,7 @@ struct softmax_pb_relax_operation : operation<Executor> {
   using calls = call<needs_row_input<names::in>, needs_row_output<names::out>,
                      needs_number<names::columns>, needs_number<names::alpha>>;
 
-  template <row_input In, row_output Out>
-  LOWP_HOST_FN void operator()(In&& in, Out&& out, std::size_t columns,
+  LOWP_HOST_FN void operator()(row_input auto&& in, row_output auto&& out, std::size_t columns,
                                float_argument alpha) const {
     auto const from = read_rows("in", in, columns);
     using T = typename decltype(from.operand.operand)::type;

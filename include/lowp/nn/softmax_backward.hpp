@@ -79,8 +79,8 @@ struct softmax_backward_call : operation<Executor> {
                      needs_row_output<names::dx>, needs_number<names::columns>>;
   using rows = std::conditional_t<IsLog, log_softmax_backward_rows, softmax_backward_rows<false>>;
 
-  template <row_input Y, row_input Dy, row_output Dx>
-  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns) const {
+  LOWP_HOST_FN void operator()(row_input auto&& y, row_input auto&& dy, row_output auto&& dx,
+                               std::size_t columns) const {
     run_rows(this->executor, IsLog ? "log_softmax_backward" : "softmax_backward", rows{},
              read_rows("y", y, columns), read_rows("dy", dy, columns),
              write_rows("dx", dx, columns));
@@ -115,9 +115,8 @@ struct scale_mask_softmax_backward_operation : operation<Executor> {
       call<needs_row_input<names::y>, needs_row_input<names::dy>, needs_row_output<names::dx>,
            needs_number<names::columns>, needs_number<names::scale>>;
 
-  template <row_input Y, row_input Dy, row_output Dx>
-  LOWP_HOST_FN void operator()(Y&& y, Dy&& dy, Dx&& dx, std::size_t columns,
-                               float_argument scale) const {
+  LOWP_HOST_FN void operator()(row_input auto&& y, row_input auto&& dy, row_output auto&& dx,
+                               std::size_t columns, float_argument scale) const {
     run_rows(this->executor, "scale_mask_softmax_backward",
              softmax_backward_rows<true>{scale.value}, read_rows("y", y, columns),
              read_rows("dy", dy, columns), write_rows("dx", dx, columns));

@@ -171,8 +171,7 @@ class call_check {
                          " starts ", distance, " bytes into ", low.name, low.part});
   }
   /// Refuses written ranges that overlap others. Two that may coincide may be the same storage.
-  template <class Extents>
-  void no_written_overlap(Extents const& ranges) {
+  void no_written_overlap(auto const& ranges) {
     for (auto a = ranges.begin(); a != ranges.end(); ++a)
       for (auto b = a + 1; b != ranges.end(); ++b) {
         bool const may_be_one =

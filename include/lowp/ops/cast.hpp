@@ -76,10 +76,7 @@ LOWP_HOST_FN auto rounding_when_written([[maybe_unused]] R const& rounding) {
 struct copy_element {
   static constexpr bool copies = true;
 
-  template <class To, class From>
-  LOWP_FN void operator()(To& to, From const& from) const {
-    to = from;
-  }
+  LOWP_FN void operator()(auto& to, auto const& from) const { to = from; }
 };
 /// The element function of any other conversion.
 struct identity : copy_element {

@@ -170,8 +170,7 @@ LOWP_HOST_FN decltype(auto) argument_of_tensor(T& argument, std::uint32_t number
 inline namespace LOWP_UNIT {
 
 /// Returns the error text of a list of reports with another size than the list of tensors.
-template <class List, class... Rest>
-error_text check_reports(char const* function, List const& list, Rest&... rest) {
+error_text check_reports(char const* function, auto const& list, auto&... rest) {
   std::size_t tensors = 0;
   for ([[maybe_unused]] auto const& tensor : list) ++tensors;
   error_text wrong;

@@ -94,8 +94,7 @@ auto extents_of_call(First const& first, Rest const&... rest) {
     return joined(rest.extents()..., first.extents());
 }
 
-template <class Role>
-void check_storage(call_check& check, Role const& role) {
+void check_storage(call_check& check, auto const& role) {
   if constexpr (requires {
                   { role.values.invalid() } -> std::same_as<error_text>;
                 }) {
@@ -107,9 +106,8 @@ void check_storage(call_check& check, Role const& role) {
 }
 
 /// Returns the error text of a call, empty if it is right.
-template <class Executor, class Make, class Extents, class... Role>
-error_text check_call(Executor const& executor, char const* function, Make const& make,
-                      Extents const& ranges, Role const&... role) {
+error_text check_call(auto const& executor, char const* function, auto const& make,
+                      auto const& ranges, auto const&... role) {
   call_check check(name_on(executor, function));
   bool are_numbers_known = false;
   if constexpr (requires { executor.knows_numbers(); })

@@ -97,8 +97,7 @@ template <class Executor>
 struct resync_operation : operation<Executor> {
   using calls = call<needs<names::p, not_a_kahan_nor_a_master>>;
 
-  template <with_working_copy S>
-  LOWP_HOST_FN void operator()(S const& p) const {
+  LOWP_HOST_FN void operator()(with_working_copy auto const& p) const {
     auto const copy = std::get<decltype(p.layout())::working>(p.parts());
     auto const both = write("p", p);
     if (is_right(this->executor, "resync", make<identity>{}, both))

@@ -137,8 +137,7 @@ struct list_recorder : Executor {
 };
 
 /// Returns 'name', or the number of a tensor without a name.
-template <class List>
-error_text tensor_text(List const& list, std::uint32_t number) {
+error_text tensor_text(auto const& list, std::uint32_t number) {
   auto at = std::ranges::begin(list);
   for (std::uint32_t i = 0; i < number; ++i) ++at;
   auto const& t = *at;

@@ -13,10 +13,7 @@ template <class Function>
 struct returned {
   Function function;
 
-  template <class Out, class... In>
-  LOWP_FN void operator()(Out& out, In const&... in) const {
-    out = function(in...);
-  }
+  LOWP_FN void operator()(auto& out, auto const&... in) const { out = function(in...); }
 };
 
 /// Says that a function takes a lane F for each range and returns an F.

@@ -9,8 +9,7 @@ namespace lowp::detail {
 
 LOWP_EXACT_BEGIN
 inline namespace LOWP_UNIT {
-template <class A, class B>
-LOWP_OPAQUE_FN double plain_quotient(A a, B b, double otherwise) {
+LOWP_OPAQUE_FN double plain_quotient(auto a, auto b, double otherwise) {
   return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : otherwise;
 }
 LOWP_OPAQUE_FN double plain_root(double x) { return square_root(x); }

@@ -67,9 +67,8 @@ struct openmp_team : throwing {
   }
 
  private:
-  template <class Fn>
   static void for_each_shard(std::size_t count, std::size_t in_shard, std::size_t bytes,
-                             Fn const& fn) {
+                             auto const& fn) {
     static_cast<void>(isa());  // throws here if at all: no exception can leave a team
     std::size_t const shards = (count + in_shard - 1) / in_shard;
     auto const take = [&](std::size_t i) {

@@ -71,8 +71,7 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     return lanes::magnitude(applied_) < lanes::binary32_infinity &&
            lanes::magnitude(requested_) < lanes::binary32_infinity;
   }
-  template <class Fn>
-  LOWP_HOST_FN void change(Fn const& fn) {
+  LOWP_HOST_FN void change(auto const& fn) {
     for (std::size_t i = group_; i < group_ + fold::sums; i += Isa::lanes) {
       detail::update_terms<F> terms{F::load(terms_.applied + i), F::load(terms_.requested + i)};
       fn(terms);

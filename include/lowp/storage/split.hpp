@@ -88,8 +88,7 @@ struct split_layout : layout_of_parts<H, carrier_of<L>> {
 
     /// Returns the codes of magnitudes, beyond infinity too. If there are no bits to drop,
     /// subnormals of `wide` are rounded to nearest even.
-    template <class R>
-    LOWP_FN U narrowed(U const& a, U const& sign, U const& random, R const& rounding) const {
+    LOWP_FN U narrowed(U const& a, U const& sign, U const& random, auto const& rounding) const {
       if constexpr (!keeps_all_bits) {
         return detail::encode<wide>(a | sign, random, rounding, results_).code &
                wide.magnitude_mask();

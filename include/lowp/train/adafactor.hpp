@@ -178,23 +178,23 @@ struct adafactor_direction_operation : operation<Executor> {
                                      needs<names::columns, not_a_number_of_columns>>,
                    otherwise<there_are_no_moments_row_var_and_column_var_of_floats>>;
 
-  template <row_input G, row_statistic R, row_statistic C, row_output U, std::integral Step>
-  LOWP_HOST_FN void operator()(G&& g, R&& row_var, C&& column_var, U&& u, std::size_t columns,
-                               adafactor const& optimizer, Step step) const {
+  LOWP_HOST_FN void operator()(row_input auto&& g, row_statistic auto&& row_var,
+                               row_statistic auto&& column_var, row_output auto&& u,
+                               std::size_t columns, adafactor const& optimizer,
+                               std::integral auto step) const {
     run_adafactor(g, std::ranges::data(row_var), column_var, u, columns, optimizer,
                   static_cast<std::uint64_t>(step), for_each_row("row_var", row_var));
   }
-  template <row_input G, row_statistic C, row_output U, std::integral Step>
-  LOWP_HOST_FN void operator()(G&& g, C&& column_var, U&& u, std::size_t columns,
-                               adafactor const& optimizer, Step step) const {
+  LOWP_HOST_FN void operator()(row_input auto&& g, row_statistic auto&& column_var,
+                               row_output auto&& u, std::size_t columns, adafactor const& optimizer,
+                               std::integral auto step) const {
     run_adafactor(g, nullptr, column_var, u, columns, optimizer, static_cast<std::uint64_t>(step));
   }
 
  private:
-  template <class G, class C, class U, class... Row>
-  LOWP_HOST_FN void run_adafactor(G& g, float const* row_var, C& column_var, U& u,
+  LOWP_HOST_FN void run_adafactor(auto& g, float const* row_var, auto& column_var, auto& u,
                                   std::size_t columns, adafactor const& optimizer,
-                                  std::uint64_t step, Row const&... row) const {
+                                  std::uint64_t step, auto const&... row) const {
     auto const in = read_rows("g", g, columns);
     auto const out = write_rows("u", u, columns);
     auto const sums = for_each_column("column_var", column_var);

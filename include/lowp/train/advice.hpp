@@ -72,8 +72,7 @@ struct list_advice {
 namespace detail::inline LOWP_UNIT {
 
 /// Calls fn(a piece of p as floats, without those not finite) for all of p.
-template <class Fn>
-void for_each_piece(advice_call const& p, std::span<float> buffer, Fn&& fn) {
+void for_each_piece(advice_call const& p, std::span<float> buffer, auto&& fn) {
   for (std::size_t first = 0; first < p.count; first += buffer.size()) {
     std::size_t const rest = p.count - first, count = rest < buffer.size() ? rest : buffer.size();
     p.read(p.values, first, buffer.first(count));
@@ -85,8 +84,7 @@ void for_each_piece(advice_call const& p, std::span<float> buffer, Fn&& fn) {
 }
 
 /// A template, so that a unit with lowp::compiled does not compile it.
-template <class Call>
-LOWP_OPAQUE storage_advice advice_on(Call const& p) {
+LOWP_OPAQUE storage_advice advice_on(auto const& p) {
   typical_update const step{.lr = p.lr,
                             .direction = p.direction,
                             .steps = p.steps,
@@ -167,8 +165,7 @@ storage_advice advice_for(P& p, typical_update const& update) {
   }
 }
 
-template <class List>
-list_advice advice_for_list(List const& list, std::span<typical_update const> updates) {
+list_advice advice_for_list(auto const& list, std::span<typical_update const> updates) {
   auto const count = static_cast<std::size_t>(std::ranges::distance(list));
   if (updates.size() != count)
     refuse_if(joined_text(
@@ -236,8 +233,7 @@ namespace functions {
 /// @param update  lr, direction and tolerance above 0
 /// @throws std::invalid_argument  a number in `update`, or lr * direction, is not finite and above
 ///                                0, also as a float
-template <readable P>
-LOWP_HOST_FN storage_advice stall_advice(P&& p, typical_update const& update) {
+LOWP_HOST_FN storage_advice stall_advice(readable auto&& p, typical_update const& update) {
   detail::default_environment const environment;
   detail::refuse_if(detail::check_update(update));
   return detail::advice_for(p, update);

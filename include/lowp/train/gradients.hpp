@@ -165,8 +165,7 @@ struct measure_operation : operation<Executor> {
   using calls = call<needs<names::g, neither_a_readable_nor_a_list_of_named_inputs>,
                      may_have_report<gradient_report>>;
 
-  template <readable G>
-  LOWP_HOST_FN void operator()(G&& g, gradient_report& report) const {
+  LOWP_HOST_FN void operator()(readable auto&& g, gradient_report& report) const {
     run(by_blocks(this->executor), "measure", make<measuring>{}, &report, read("g", g));
   }
   template <readable G>

@@ -116,8 +116,8 @@ LOWP_HOST_FN typical_update update_of(P&& p, G&& g, M&& m, V&& v, Optimizer cons
                                       std::uint64_t step) {
   return detail::update_of_step(optimizer, step, p, g, m, v);
 }
-template <call_list L, optimizer Optimizer>
-LOWP_HOST_FN std::vector<typical_update> update_of(L const& list, Optimizer const& optimizer,
+LOWP_HOST_FN std::vector<typical_update> update_of(call_list auto const& list,
+                                                   optimizer auto const& optimizer,
                                                    std::uint64_t step) {
   std::vector<typical_update> updates;
   for (auto const& tensor : list)

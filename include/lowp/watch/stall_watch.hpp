@@ -98,8 +98,7 @@ class stall_watch {
   }
 
   /// Records a step at the rate of an optimizer.
-  template <optimizer Optimizer>
-  std::optional<stall_alarm> observe(std::size_t tensor, Optimizer const& optimizer,
+  std::optional<stall_alarm> observe(std::size_t tensor, optimizer auto const& optimizer,
                                      std::uint64_t step, update_report const& report) {
     return observe(tensor, step, optimizer.lr, report);
   }
@@ -111,9 +110,8 @@ class stall_watch {
   /// @return  the alarms of tensors that are frozen now and were not before the step
   /// @throws std::invalid_argument  the numbers of reports and tensors differ, or of elements of a
   ///                                report and its tensor; lr is not finite and at least 0
-  template <call_list L, optimizer Optimizer>
-  std::vector<stall_alarm> observe(L const& list, Optimizer const& optimizer, std::uint64_t step,
-                                   std::span<update_report const> reports) {
+  std::vector<stall_alarm> observe(call_list auto const& list, optimizer auto const& optimizer,
+                                   std::uint64_t step, std::span<update_report const> reports) {
     double const lr = optimizer.lr;
     refuse_unless_finite(optimizer.name, "lr", lr);
     return observe_each<stall_alarm>(
@@ -124,9 +122,8 @@ class stall_watch {
   }
   /// Records the moments of a step of a list.
   /// @return  the alarms of second moments that are biased now and were not before the step
-  template <call_list L, optimizer Optimizer>
-  std::vector<moment_alarm> observe(L const& list, Optimizer const&, std::uint64_t step,
-                                    std::span<moment_report const> reports) {
+  std::vector<moment_alarm> observe(call_list auto const& list, optimizer auto const&,
+                                    std::uint64_t step, std::span<moment_report const> reports) {
     return observe_each<moment_alarm>(
         list, reports, [&](std::size_t number, auto const&, moment_report const& report) {
           return observe(number, step, report);
@@ -186,8 +183,7 @@ class stall_watch {
     tensors_.push_back({.name = std::move(name), .weights = weights});
     return tensors_.size() - 1;
   }
-  template <class P>
-  void measure_now_and_then(watched_tensor& t, P const& weights) const {
+  void measure_now_and_then(watched_tensor& t, auto const& weights) const {
     auto const period = static_cast<std::uint64_t>(std::min(policy_.window, 0x1p32));
     if (t.steps % period != 0) return;
     double const gap = detail::largest_gap(weights);

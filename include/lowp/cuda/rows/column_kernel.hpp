@@ -135,8 +135,7 @@ struct column_kernel_call<Operation, Groups, Scores,
   }
 
  private:
-  template <class Thread>
-  LOWP_FN void sum_few(Thread const& thread, std::uint64_t place, std::uint64_t end,
+  LOWP_FN void sum_few(auto const& thread, std::uint64_t place, std::uint64_t end,
                        std::uint32_t column) const {
     float sum[] = {(static_cast<void>(K), 0.0f)...};
     if (column >= columns) return;
@@ -145,8 +144,7 @@ struct column_kernel_call<Operation, Groups, Scores,
                column, lanes::widen(sum[K])),
      ...);
   }
-  template <class Thread>
-  LOWP_FN void sum_columns(Thread const& thread, std::uint64_t place, std::uint64_t end,
+  LOWP_FN void sum_columns(auto const& thread, std::uint64_t place, std::uint64_t end,
                            std::uint32_t column) const {
     unsigned const warps = thread.threads() / warp_threads;
     unsigned const warp = thread.thread() / warp_threads;

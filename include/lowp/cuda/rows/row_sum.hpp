@@ -147,8 +147,7 @@ class team_sums {
     unsigned const of_sum = static_cast<unsigned>(lines_.room);
     return sums_of(team)[e / of_sum * room_ + kept_place<4>(e % of_sum)];
   }
-  template <class Add>
-  LOWP_FN void add_group(std::uint64_t g, bool has_rows, Add const& add) const {
+  LOWP_FN void add_group(std::uint64_t g, bool has_rows, auto const& add) const {
     for (unsigned e = team_.first_of_chunk(); e < lines_.room; e += Team::stride)
       for (unsigned k = 0; k < Sums; ++k)
         for (unsigned half = 0; half < chunk_size; half += 4) *at<4>(e + half, k) = {};

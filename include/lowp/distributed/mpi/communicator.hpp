@@ -75,8 +75,8 @@ class communicator : public detail::rank_group {
   /// @throws std::invalid_argument  sizes differ on a rank or between ranks; formats, scales,
   ///                                roundings or random bits of wires differ; a rank has no leaf; a
   ///                                scale is no power of two; total overlaps a leaf
-  template <detail::leaf_argument Gradients, detail::wire_like Wire>
-  void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) {
+  void reduce_scatter(detail::leaf_argument auto const& gradients, std::span<float> total,
+                      detail::wire_like auto const& wire) {
     auto const leaves = detail::leaves_of(gradients);
     detail::exchange e = exchange_of(leaves.empty() ? 0 : leaves[0].size());
     constexpr char function[] = "mpi::communicator::reduce_scatter";

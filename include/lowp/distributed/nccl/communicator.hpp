@@ -56,8 +56,8 @@ class basic_communicator : public detail::rank_group {
   /// @throws std::invalid_argument  sizes differ, there is no leaf, or a scale is no power of two;
   ///                                total overlaps a leaf, or the scratch one of these; 256
   ///                                elements of each leaf and rank do not fit the scratch
-  template <detail::leaf_argument Gradients, detail::wire_like Wire>
-  void reduce_scatter(Gradients const& gradients, std::span<float> total, Wire const& wire) const {
+  void reduce_scatter(detail::leaf_argument auto const& gradients, std::span<float> total,
+                      detail::wire_like auto const& wire) const {
     auto const leaves = detail::leaves_of(gradients);
     detail::exchange e = exchange_of(leaves.empty() ? 0 : leaves[0].size());
     constexpr char function[] = "nccl::communicator::reduce_scatter";

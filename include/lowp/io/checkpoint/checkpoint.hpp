@@ -86,16 +86,6 @@ class checkpoint {
     return *this;
   }
 
-  /// Adds an fp8_lm, without its gradient.
-  template <class S>
-    requires requires(S& s) { s.weight_scale; }
-  checkpoint& parameter(std::string const& name, shape_type const& shape, S& s) {
-    return parameter(name, shape, s.weights, s.first, s.second)
-        .scalar(name + ".scale", s.weight_scale)
-        .scalar(name + ".m.scale", s.first_scale)
-        .scalar(name + ".v.scale", s.second_scale);
-  }
-
   template <checkpoint_scalar T>
   checkpoint& scalar(std::string const& name, T& value) {
     static_assert(!std::is_const_v<T>, "loading changes a scalar");

@@ -37,8 +37,7 @@ template <class Executor, census_target To>
 struct census_to : operation<Executor> {
   using calls = call<needs_input<names::in>>;
 
-  template <any_input In>
-  [[nodiscard]] LOWP_HOST_FN range_census operator()(In&& in) const {
+  [[nodiscard]] LOWP_HOST_FN range_census operator()(any_input auto&& in) const {
     census_report<To> report;
     census_operation<Executor>{this->executor}(in, report);
     return report;

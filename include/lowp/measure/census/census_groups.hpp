@@ -132,8 +132,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     for (int i = 0; i < lane<D>::lanes; ++i) squares_ = lanes::add(squares_, lane<D>::at(sum, i));
   }
   /// Adds squares that are 128 apart, then 64, 32, and so on down to neighbours.
-  template <class Errors>
-  LOWP_FN static float sum_of_squares(Errors& of) {
+  LOWP_FN static float sum_of_squares(auto& of) {
     constexpr int sums = size / 4 / Isa::lanes;
     F sum[std::size_t{sums}];
     LOWP_KEEP_LOOP

@@ -60,8 +60,7 @@ class warp_tally {
                        most_of_tile = 4;
 
   /// Aligns the window with the warp's largest magnitude. Others are rarely much larger.
-  template <class Thread>
-  LOWP_FN void align(Thread const& thread, std::uint32_t largest) {
+  LOWP_FN void align(auto const& thread, std::uint32_t largest) {
     constexpr std::uint32_t above = 4, fields = 255;
     largest = lanes::max(largest, thread.template exchanged<16>(largest));
     largest = lanes::max(largest, thread.template exchanged<8>(largest));
@@ -153,8 +152,7 @@ class census_of_thread : census_lanes<To, float> {
   LOWP_FN void set(int k, bool is_element, float x) {
     a_[k] = is_element ? lanes::hidden(lanes::magnitude(x)) : 0;
   }
-  template <class Thread>
-  LOWP_FN void fold(Thread const& thread, int number, bool is_last) {
+  LOWP_FN void fold(auto const& thread, int number, bool is_last) {
     std::uint32_t* const counters = thread.template counters<bins>();
     typename base::range range = range_of_group();
     tally_.add(thread, counters, a_, range, number, is_last);

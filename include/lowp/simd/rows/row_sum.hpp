@@ -22,8 +22,7 @@ struct summed_row_call : RowCall {
   row_operand<Addend> addend;
 
   /// Runs the parts as calls of their own.
-  template <class Executor>
-  LOWP_HOST_FN void run_parts(Executor const& executor) const {
+  LOWP_HOST_FN void run_parts(auto const& executor) const {
     std::size_t const end = first_row + rows;
     bool const is_whole = x.stride == columns && addend.stride == columns;
     std::size_t const most = block > columns ? block / columns : 1;
