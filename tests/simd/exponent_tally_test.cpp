@@ -4,7 +4,7 @@
 // any order.
 #include <gtest/gtest.h>
 #include <lowp/measure/census/census_report.hpp>
-#include <lowp/measure/census/exponent_tally.hpp>
+#include <lowp/measure/census/census_groups.hpp>
 
 #include <array>
 #include <cstddef>
