@@ -117,10 +117,7 @@ class block_report {
     if (number_ != none && number_ != number) flush();
     number_ = number;
   }
-  template <class Observed>
-  LOWP_FN void add(Observed const& observed) {
-    counted.add(observed);
-  }
+  LOWP_FN void add(auto const& observed) { counted.add(observed); }
   /// Ends a tile's chunk `number` with `count` elements.
   LOWP_FN void end_chunk(int count, int number, bool is_last) {
     if constexpr (is_histogram)

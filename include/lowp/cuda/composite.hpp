@@ -26,8 +26,7 @@ struct composite_kernel_operand<std::index_sequence<K...>, Layout, Part...> : in
 
   codec_type codec;
 
-  template <class Operand>
-  composite_kernel_operand(Operand const& o, detail::nans kind)
+  composite_kernel_operand(auto const& o, detail::nans kind)
       : indexed<K, Part>{Part::of(std::get<K>(o.parts), kind)}...,
         codec(o.layout, std::get<Layout::rounded>(o.parts).rounding,
               std::get<Layout::rounded>(o.parts).policy, kind) {}

@@ -77,8 +77,7 @@ struct stored_number {
 struct at_stored_step {
   step_state const* state;
 
-  template <class Optimizer>
-  [[nodiscard]] detail::error_text check(Optimizer optimizer, int moments) const {
+  [[nodiscard]] detail::error_text check(auto optimizer, int moments) const {
     optimizer.lr = 0;
     using detail::check_optimizer;
     return check_optimizer(optimizer, 1, moments);

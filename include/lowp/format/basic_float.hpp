@@ -79,8 +79,8 @@ class [[gnu::may_alias]] basic_float final {
 
   basic_float() = default;  // indeterminate, like a float
 
-  template <detail::integer K>
-  LOWP_FN constexpr basic_float(K number) : basic_float(convert<basic_float>(number)) {}
+  LOWP_FN constexpr basic_float(detail::integer auto number)
+      : basic_float(convert<basic_float>(number)) {}
   LOWP_FN explicit(!IsImplicit) constexpr basic_float(std::floating_point auto number)
       : basic_float(convert<basic_float>(number)) {}
   template <format G, bool IsOtherImplicit>

@@ -40,8 +40,7 @@ struct rotated {
   std::span<T const> elements;
   hadamard_signs<Points> signs;
 
-  template <input In>
-  LOWP_HOST_FN rotated(In const& in, hadamard_signs<Points> const& of_blocks)
+  LOWP_HOST_FN rotated(input auto const& in, hadamard_signs<Points> const& of_blocks)
       : elements(detail::explicit_data(std::ranges::data(in)), std::ranges::size(in)),
         signs(of_blocks) {}
 

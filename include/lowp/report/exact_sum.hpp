@@ -75,9 +75,8 @@ class basic_exact_sum {
     return add(negative, significand, shift, atomics);
   }
   /// Adds magnitude * 2^shift units.
-  template <class Atomics>
   LOWP_FN constexpr basic_exact_sum& add(bool negative, std::uint64_t magnitude, int shift,
-                                         Atomics const& atomics) {
+                                         auto const& atomics) {
     int const at = shift % 64;
     std::uint64_t addend = magnitude << at, next = magnitude >> 1 >> (63 - at);
     // A word whose number is not constant would lie in a GPU's memory.

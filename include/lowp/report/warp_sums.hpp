@@ -57,8 +57,7 @@ class warp_digit {
                                << at % Bits;
     digit_ += code >> 31 != 0 ? -units : units;
   }
-  template <class Sum>
-  LOWP_FN void add_to(Sum& sum, unsigned number) const {
+  LOWP_FN void add_to(auto& sum, unsigned number) const {
     bool const negative = digit_ < 0;
     auto const digit = static_cast<std::uint64_t>(digit_);
     sum.add(negative, negative ? 0 - digit : digit, static_cast<int>(number % Digits) * Bits,

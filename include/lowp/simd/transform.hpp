@@ -26,8 +26,7 @@ struct read_batch {
   ResultAt const& result_at;
 
   using observed = decltype(result_at(0));
-  template <class Sums>
-  LOWP_HOST_FN void add_to(Sums& sums) const {
+  LOWP_HOST_FN void add_to(auto& sums) const {
     for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
       auto const first = result_at(k);
       sums.add(first, result_at(k + Isa::lanes));

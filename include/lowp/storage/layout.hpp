@@ -87,8 +87,7 @@ struct part_codec {
   LOWP_FN static F decode(U const& code) {
     return lanes::from_bits<F>(detail::decode<T::descriptor>(code));
   }
-  template <class F, class R>
-  LOWP_FN auto encode(F const& x, U const& random, R const& rounding) const {
+  LOWP_FN auto encode(auto const& x, U const& random, auto const& rounding) const {
     return detail::encode<T::descriptor>(lanes::bits(x), random, rounding, results);
   }
 };
@@ -101,8 +100,7 @@ struct part_codec<float, U> {
   LOWP_FN static F decode(U const& code) {
     return lanes::from_bits<F>(code);
   }
-  template <class F, class R>
-  LOWP_FN auto encode(F const& x, U const&, R const&) const {
+  LOWP_FN auto encode(auto const& x, U const&, auto const&) const {
     U const zero = lanes::broadcast<U>(0);
     auto const never = lanes::greater(zero, zero);
     return encoded<U, std::remove_cv_t<decltype(never)>>{lanes::bits(lanes::canonical(x)), never};

@@ -53,8 +53,7 @@ struct split_layout : layout_of_parts<H, carrier_of<L>> {
       U const sign = (codes[0] << (32 - narrow_format.bits())) & lanes::binary32_sign;
       return lanes::from_bits<F>(widened(magnitude) | sign);
     }
-    template <class F, class R>
-    LOWP_FN auto encode(F const& w, U const& random, R const& rounding, U (&codes)[2]) const {
+    LOWP_FN auto encode(auto const& w, U const& random, auto const& rounding, U (&codes)[2]) const {
       U const a = lanes::magnitude(w);
       U const sign = lanes::bits(w) & lanes::binary32_sign;
       auto const nan = lanes::greater(a, lanes::broadcast<U>(lanes::binary32_infinity));

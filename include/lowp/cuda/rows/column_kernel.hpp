@@ -44,8 +44,7 @@ struct line_kernel_call<row_operands<std::index_sequence<K...>, Sum...>> {
     std::uint64_t tiles;
   } table;
 
-  template <class Thread>
-  LOWP_FN void run(Thread const& thread) const {
+  LOWP_FN void run(auto const& thread) const {
     unsigned const warps = thread.threads() / warp_threads, lane = thread.thread() % warp_threads;
     unsigned const warp = thread.thread() / warp_threads;
     auto* const terms = reinterpret_cast<double*>(thread.dynamic_memory()) + lane;
@@ -112,8 +111,7 @@ struct column_kernel_call<Operation, Groups, Scores,
     std::uint64_t tiles;
   } table;  // the blocks that have work
 
-  template <class Thread>
-  LOWP_FN void run(Thread const& thread) const {
+  LOWP_FN void run(auto const& thread) const {
     std::uint32_t const tiles_of_row = (columns + of_tile - 1) / of_tile;
     for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks()) {
       std::uint32_t const pieces = of_tile / warp_threads;

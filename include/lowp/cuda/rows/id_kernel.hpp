@@ -21,8 +21,7 @@ struct gather_kernel_call {
     std::uint64_t tiles;
   } table;
 
-  template <class Thread>
-  LOWP_FN void run(Thread const& thread) const {
+  LOWP_FN void run(auto const& thread) const {
     std::uint64_t const warps = thread.threads() / warp_threads;
     for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks()) {
       std::uint64_t const row = tile * warps + thread.thread() / warp_threads;
@@ -67,8 +66,7 @@ struct id_order_kernel_call {
     std::uint64_t tiles;
   } table;  // the chunks
 
-  template <class Thread>
-  LOWP_FN void run(Thread const& thread) const {
+  LOWP_FN void run(auto const& thread) const {
     for (std::uint64_t chunk = thread.block(); chunk < table.tiles; chunk += thread.blocks())
       has_chunks ? merge(thread, chunk) : sort(thread, chunk);
   }
@@ -148,8 +146,7 @@ struct label_kernel_call {
     std::uint64_t tiles;
   } table;
 
-  template <class Thread>
-  LOWP_FN void run(Thread const& thread) const {
+  LOWP_FN void run(auto const& thread) const {
     for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks()) {
       std::uint64_t const first = begin + tile * thread.threads() + thread.thread();
       if (step == spread)
@@ -180,8 +177,7 @@ struct label_kernel_call {
     else if (call.seen != nullptr)
       typename Thread::atomics{}.add(*call.seen, sums[0] - call.rows);
   }
-  template <class Thread>
-  LOWP_FN void write(Thread const& thread, float sum, std::uint64_t first) const {
+  LOWP_FN void write(auto const& thread, float sum, std::uint64_t first) const {
     for (std::uint64_t i = first; i < end; i += table.tiles * thread.threads())
       call.counts[i] = sum;
   }

@@ -95,8 +95,7 @@ class team_sums {
 
   /// Calls add(row, is_row) for rows whose sums the block's teams leave, a group of each team at a
   /// time. The call stands once, so that it is inlined.
-  template <class Add>
-  LOWP_FN void run(Add const& add) const {
+  LOWP_FN void run(auto const& add) const {
     unsigned const teams = team_.count();
     std::uint64_t const all = (lines_.all_rows + groups - 1) / groups, blocks = thread_.blocks();
     bool const has_groups = lines_.has_groups();

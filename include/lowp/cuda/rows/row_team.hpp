@@ -201,8 +201,7 @@ template <class Team>
 class row_memory {
  public:
   /// @param row  aligned to 16 bytes
-  template <class Thread>
-  LOWP_FN row_memory(Thread const& thread, float* row, Team const& team)
+  LOWP_FN row_memory(auto const& thread, float* row, Team const& team)
       : half_{thread.register_address(row + kept_place<4>(team.first_of_chunk())),
               thread.register_address(row + kept_place<4>(team.first_of_chunk() + 4))},
         own_(thread.register_address(row + kept_place<4>(team.first_of_sums()))) {}

@@ -15,8 +15,7 @@ class warp_tally {
 
   /// Counts the fields of a tile's group `number` of eight magnitudes, which have this range. All
   /// threads of the warp call this.
-  template <class Thread>
-  LOWP_FN void add(Thread const& thread, std::uint32_t* counters, std::uint32_t const (&a)[8],
+  LOWP_FN void add(auto const& thread, std::uint32_t* counters, std::uint32_t const (&a)[8],
                    range const& seen, int number, bool is_last) {
     if (number == 0 && groups_ > most_groups - most_of_tile) {
       count(thread, counters);
@@ -189,8 +188,7 @@ class census_of_thread : census_lanes<To, float> {
     add_squares(error, range);
   }
   /// Adds the exponents of the warp to the block's counters.
-  template <class Thread>
-  LOWP_FN void finish(Thread const& thread) {
+  LOWP_FN void finish(auto const& thread) {
     tally_.count(thread, thread.template counters<bins>());
   }
   LOWP_FN basic_census total(std::uint64_t count) const {

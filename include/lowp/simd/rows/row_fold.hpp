@@ -92,8 +92,7 @@ class row_fold<fold::sum, F> {
     LOWP_HOST_FN void add(F const& x) { sum = lanes::add(sum, x); }
   };
   /// Stores the sums from number e.
-  template <class... Strip>
-  LOWP_HOST_FN void set(std::size_t e, Strip const&... strips) {
+  LOWP_HOST_FN void set(std::size_t e, auto const&... strips) {
     float* to = sums_ + e;
     ((strips.sum.store(to), to += lanes_in_pack), ...);
   }
@@ -139,8 +138,7 @@ class row_fold<fold::both<First, Second>, F> {
     }
   };
   LOWP_HOST_FN explicit row_fold(std::size_t columns) : first_(columns), second_(columns) {}
-  template <class... Strip>
-  LOWP_HOST_FN void set(std::size_t e, Strip const&... strips) {
+  LOWP_HOST_FN void set(std::size_t e, auto const&... strips) {
     first_.set(e, strips.first...);
     second_.set(e, strips.second...);
   }
