@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Keeps one tensor by FP8-LM's recipe (H. Peng et al., "FP8-LM: Training FP8 large language models",
-// arXiv:2310.18313, 2.2), in place of a stored_tensor. Gradient and first moment are in fp8, second
-// moment and master weights in fp16. Each has a scale for the tensor, a power of two. It is chosen
-// before a step, from bounds of its results:
+// Keeps one tensor by FP8-LM's recipe (H. Peng et al., "FP8-LM: Training FP8 large language
+// models", arXiv:2310.18313, 2.2), in place of a stored_tensor. Gradient and first moment are in
+// fp8, second moment and master weights in fp16. Each has a scale for the tensor, a power of two.
+// It is chosen before a step, from bounds of its results:
 //
 //     |w'| <= |w| + 8 lr    a step of AdamW is rarely longer than lr; one beyond this saturates
 //     |m'| <= beta1 |m| + (1 - beta1) |g|

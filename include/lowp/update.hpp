@@ -6,8 +6,8 @@
 //     update(p, g, m, v, adamw, step, ...)
 //     update(list, optimizer, step, ...)
 //
-// Around a step: unscale, measure and clip; loss_scaler, tree_add. lowp.hpp has adafactor_direction,
-// too.
+// Around a step: unscale, measure and clip; loss_scaler, tree_add. lowp.hpp has
+// adafactor_direction, too.
 #pragma once
 
 #include <lowp/base/hide_macros.inc>

@@ -224,8 +224,8 @@ struct every_function {
   std::vector<bfloat16> p = std::vector<bfloat16>(count, bfloat16(0.25f)),
                         slow = std::vector<bfloat16>(count, bfloat16(0.01f)),
                         rest = std::vector<bfloat16>(count);
-  std::vector<float16> half = std::vector<float16>(count), second = half;
-  std::vector<float8_e4m3fn> codes = std::vector<float8_e4m3fn>(count), first = codes;
+  std::vector<float16> half = std::vector<float16>(count);
+  std::vector<float8_e4m3fn> codes = std::vector<float8_e4m3fn>(count);
   std::vector<lowp::float8_e4m3fn> fp8_scales = std::vector<lowp::float8_e4m3fn>(count / 16);
   std::vector<lowp::float8_e8m0fnu> scales = std::vector<lowp::float8_e8m0fnu>(count / 32),
                                     tiles = std::vector<lowp::float8_e8m0fnu>(512);
@@ -275,7 +275,6 @@ struct every_function {
     RETURNS(moments.second.bias());
     RETURNS(moments.second.stalled_share());
 
-    auto const view = [](auto& array) { return lowp::view(array.data(), array.size()); };
     lowp::stall_watch watch({.window = 7, .least_applied = third, .evidence = 0, .least_steps = 1});
     RETURNS(watch.add("p", p));
     RETURNS(watch.add("x", x));

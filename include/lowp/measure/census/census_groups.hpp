@@ -10,9 +10,9 @@
 
 namespace lowp::simd {
 
-/// Counts exponent fields of binary32 from 1 to 254, by a positional population count (M. Klarqvist,
-/// W. Mula, D. Lemire, Concurrency and Computation 33 (17), 2021). An exponent becomes one bit of a
-/// word. A lane's words are added bit by bit, into planes of the digits of 31 counters.
+/// Counts exponent fields of binary32 from 1 to 254, by a positional population count (M.
+/// Klarqvist, W. Mula, D. Lemire, Concurrency and Computation 33 (17), 2021). An exponent becomes
+/// one bit of a word. A lane's words are added bit by bit, into planes of digits of 31 counters.
 template <class Isa>
 class exponent_tally {
   using U = word<Isa>;
