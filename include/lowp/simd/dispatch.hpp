@@ -15,7 +15,7 @@
 #include <lowp/simd/isa/avx2.hpp>
 #include <lowp/simd/isa/avx512.hpp>
 #elif defined(__AARCH64EL__)
-#include <lowp/simd/isa/neon.hpp>
+#include <lowp/simd/isa/neon_bf16.hpp>
 #endif
 #endif
 
