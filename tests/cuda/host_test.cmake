@@ -27,7 +27,9 @@ if(status EQUAL 0 OR NOT said MATCHES "lowp/cuda needs sm_80 or newer")
 endif()
 
 foreach(host ${CXX} ${clang})
-  set(backends "")  # all with the first compiler, one with the other
+  # The portable path with the first compiler, the last backend with the other. The first one has the last
+  # backend in device_*_test.cu, and all of them in project.install.*.cu.
+  set(backends -DLOWP_TEST_BACKENDS=lowp::simd::portable)
   if(NOT host STREQUAL CXX)
     set(backends -D${KERNELS})
   endif()

@@ -23,7 +23,7 @@ function(fingerprint out program)
   set(${out} ${said} PARENT_SCOPE)
 endfunction()
 
-run(${build} -O1 -D${KERNELS} -o ${SCRATCH}/headers)
+run(${build} -Og -D${KERNELS} -o ${SCRATCH}/headers)
 unset(ENV{LOWP_ISA})
 fingerprint(expected ${SCRATCH}/headers)
 foreach(flags "-O0" "-O2;-fvisibility=hidden;-fno-exceptions" "-O3;-ffast-math;-march=native")
@@ -52,7 +52,7 @@ foreach(flags "-O0" "-O2;-fvisibility=hidden;-fno-exceptions" "-O3;-ffast-math;-
 endforeach()
 
 # A row has the same bits in any batch.
-run(${CXX} -std=c++20 ${warnings} -O1 -I${ROOT}/include -DLOWP_COMPILED ${CMAKE_CURRENT_LIST_DIR}/compiled/batch.cpp
+run(${CXX} -std=c++20 ${warnings} -Og -I${ROOT}/include -DLOWP_COMPILED ${CMAKE_CURRENT_LIST_DIR}/compiled/batch.cpp
     ${LIBRARY} -o ${SCRATCH}/batch)
 foreach(backend IN LISTS backends)
   set(ENV{LOWP_ISA} ${backend})

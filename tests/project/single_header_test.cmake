@@ -47,8 +47,8 @@ if(nvcc)
             ${SCRATCH}/alone/alone.cu -o ${SCRATCH}/alone.o)
 endif()
 
-set(compile ${CXX} -std=c++20 -O1 -DLOWP_TEST_SOME -I${include} -I${ROOT}/tests)
-is_silent(${compile} ${warnings} -DLOWP_TEST_BACKENDS=lowp::simd::portable -DUNIT=single ${ROOT}/tests/project/flags/unit.cpp
+set(compile ${CXX} -std=c++20 -Og -DLOWP_TEST_SOME -I${include} -I${ROOT}/tests)
+is_silent(${compile} ${warnings} -D${KERNELS} -DUNIT=single ${ROOT}/tests/project/flags/unit.cpp
           ${ROOT}/tests/project/sapphire/conformance.cpp -o ${SCRATCH}/conformance)
 execute_process(COMMAND ${SCRATCH}/conformance COMMAND_ERROR_IS_FATAL ANY)
 

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts what each kernel issues for an element, and holds it against the time of its memory.
 
-    python3 bench/cuda/counts/counts.py [--check] [--arch ARCH] [NAME...]
+    python3 bench/cuda/counts/counts.py [--check] [--arch ARCH [--program FILE]] [NAME...]
 
 Writes counts.json beside this file; ../table.py makes a table of it. With --check it writes nothing.
-With --arch it counts for one generation of GPUs and writes nothing. --check fails if a kernel
-issues for longer than its memory takes, times its budget. Needs nvcc and nvdisasm, no GPU. nvdisasm
+With --arch it counts for one generation of GPUs and writes nothing. --program takes the PTX that lies in a
+program of kernels.cu, and compiles no C++. --check fails if a kernel issues for longer than its memory takes,
+times its budget. Needs nvcc and nvdisasm, no GPU. nvdisasm
 comes with the toolkit or `pip install nvidia-cuda-nvdisasm`."""
 import argparse
 import collections
@@ -384,10 +385,12 @@ def occupancy_of(kernel, case, team, target):
     return min(blocks, target.shared_kilobytes * 1024 // shared) * 8 / 64
 
 
-def count(arch, names, folder):
+def count(arch, names, folder, program):
     """Lists the kernels for a target: its case's name, its team, what was counted."""
     target = TARGETS[arch]
     arguments = ["-std=c++20", f"-arch={arch}", f"-I{ROOT / 'include'}", HERE / "kernels.cu"]
+    if program:
+        arguments[2:] = [machine_code.ptx_of(program, arch, pathlib.Path(folder, f"{arch}.ptx"))]
     for kernel in machine_code.kernels_of(arguments, pathlib.Path(folder, f"{arch}.cubin")):
         name = kernel.name_after("7counted5namedI")
         team = kernel.number_after("15row_kernel_callILj")
@@ -426,6 +429,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--check", action="store_true", help="write nothing; fail over a budget")
     parser.add_argument("--arch", choices=TARGETS, help="count for one; write nothing")
+    parser.add_argument("--program", type=pathlib.Path, help="take the PTX of this program of kernels.cu")
     parser.add_argument("names", nargs="*", metavar="NAME", help="print these; write nothing")
     asked = parser.parse_args()
     if missing := [name for name in ("nvcc", "nvdisasm") if machine_code.tool(name) is None]:
@@ -434,7 +438,7 @@ def main():
     counted, over = {}, 0
     with tempfile.TemporaryDirectory() as folder:
         for arch in [asked.arch] if asked.arch else TARGETS:
-            for name, team, row in count(arch, asked.names, folder):
+            for name, team, row in count(arch, asked.names, folder, asked.program):
                 counted.setdefault((name, team), {})[arch] = row
                 is_over = row["share"] > row["budget"]
                 over += is_over

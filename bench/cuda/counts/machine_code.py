@@ -127,6 +127,15 @@ class Kernel:
         return sorted(found, key=min)
 
 
+def ptx_of(program, arch, file):
+    """Writes the PTX for a target that lies in a program, not compressed, and returns the file."""
+    texts = re.findall(rb"\.version [^\0]*\n\.target " + arch.encode() + rb"\n[^\0]*", program.read_bytes())
+    if not texts:
+        sys.exit(f"{program} has no PTX for {arch}")
+    file.write_bytes(max(texts, key=len))
+    return file
+
+
 def kernels_of(nvcc_arguments, cubin):
     """Compiles to a cubin and lists its kernels."""
     nvcc, disassembler = tool("nvcc"), tool("nvdisasm")
