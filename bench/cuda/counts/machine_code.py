@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the machine code of kernels, and finds the shortest way through given accesses to memory."""
+import bisect
 import heapq
 import itertools
 import math
@@ -38,6 +39,7 @@ class Kernel:
         self.symbol = symbol
         self.instructions = []
         self.labels = {}
+        self.found = {}  # sets of instructions by pattern
         self.registers = self.shared_bytes = None  # what ptxas says
 
     def name_after(self, prefix):
@@ -70,8 +72,10 @@ class Kernel:
 
     def matches(self, pattern):
         """Returns the set of instructions that match a pattern, less their predicates."""
-        expression = re.compile(r"(?:@\S+\s+)?(?:" + pattern + ")")
-        return {i for i, text in enumerate(self.instructions) if expression.match(text)}
+        if pattern not in self.found:
+            expression = re.compile(r"(?:@\S+\s+)?(?:" + pattern + ")")
+            self.found[pattern] = {i for i, text in enumerate(self.instructions) if expression.match(text)}
+        return self.found[pattern]
 
     def blocks(self, *more):
         """Returns the ends of basic blocks by their beginnings, `more` among these."""
@@ -88,6 +92,7 @@ class Kernel:
         complete = tuple(times for _, times in marks)
         goals = self.matches("EXIT") if goal is None else {goal}
         blocks = self.blocks(start)
+        matter = sorted(goals.union(avoided, *(found for found, _ in marks)))  # others are steps alone
         first = (start, (0,) * len(marks))
         before, queue = {first: (0, None)}, [(0, first)]
         while queue:
@@ -96,7 +101,7 @@ class Kernel:
                 continue
             begin, counts = state
             end = blocks[begin]
-            for i in range(begin, end):
+            for i in matter[bisect.bisect_left(matter, begin):bisect.bisect_left(matter, end)]:
                 if i in avoided:
                     break
                 counts = tuple(min(count + (i in found), times)
