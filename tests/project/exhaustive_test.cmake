@@ -10,7 +10,7 @@ if(NOT sources)
 endif()
 set(read ${CXX} -std=c++20 ${warnings} -Wno-unknown-pragmas -DLOWP_TEST_BACKENDS=lowp::simd::portable
          "-DLOWP_TESTS=\"${ROOT}/tests\"" -I${ROOT}/include -I${ROOT}/tests)
-# As where they are built, the headers that nearly all include are parsed once. clang reads them each time.
+# g++ parses the headers that nearly all include once, as where the tests are built.
 set(shared ${SCRATCH}/support.hpp)
 file(WRITE ${shared} "#include \"support/support.hpp\"\n")
 if(CXX_ID STREQUAL GNU)
