@@ -1,12 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantization for functional.py.
+// Quantization for functional.py. On a GPU a library has the recipe that LOWP_TORCH_ELEMENT names. That of
+// no recipe dequantizes.
 #include "memory.hpp"
 
+#include <string_view>
 #include <type_traits>
 
 namespace {
 
-namespace team = lowp::openmp;
+namespace team {
+LOWP_TEAM_CALL(quantize)
+LOWP_TEAM_CALL(dequantize)
+}  // namespace team
+
+#define LOWP_TEXT(name) LOWP_TEXT_OF(name)
+#define LOWP_TEXT_OF(name) #name
+constexpr bool is_compiled([[maybe_unused]] std::string_view recipe) {
+#ifdef LOWP_TORCH_ELEMENT
+  return recipe == LOWP_TEXT(LOWP_TORCH_ELEMENT);
+#else
+  return true;
+#endif
+}
+#undef LOWP_TEXT_OF
+#undef LOWP_TEXT
 
 /// A quantized tensor's memory.
 struct quantized_memory {
@@ -14,9 +31,16 @@ struct quantized_memory {
   float* tensor_scale;
 };
 
-/// Calls function(recipe) with the recipe of a name and an element type.
-bool with_recipe(std::string const& name, auto const& function, auto const&... recipe) {
-  return ((name == recipe.name && (function(recipe), true)) || ...);
+/// Calls function(recipe) with the recipe of a name.
+template <auto const&... Recipe>
+bool with_recipe(std::string_view name, auto const& function) {
+  auto const take = [&](auto const& recipe, auto is_here) {
+    if constexpr (is_here) function(recipe);
+    return is_here();
+  };
+  return ((name == Recipe.name &&
+           take(Recipe, std::bool_constant<is_compiled(Recipe.name)>())) ||
+          ...);
 }
 
 template <class T, int Block, class Scale>
@@ -32,19 +56,21 @@ auto quantized_of(quantized_memory const& memory, size n) {
 
 template <class T, int Block, class Scale>
 void quantize_by(lowp::quantization_recipe<T, Block, Scale> const& recipe, float const* in, size n,
-                 size columns, quantized_memory const& out, rounding mode, std::uint64_t seed,
-                 std::uint64_t stream) {
+                 size columns, quantized_memory const& out, float const* largest, rounding mode,
+                 std::uint64_t seed, std::uint64_t stream) {
   with_rounding(mode, seed, stream, [&](auto how) {
     auto q = quantized_of<T, Block, Scale>(out, n);
-    team::quantize(read<float>(in, n), q, recipe, how, {.columns = columns});
-    *out.tensor_scale = q.tensor_scale;
+    q.tensor_scale_at = out.tensor_scale;
+    lowp::quantize_options options{.columns = columns};
+    if (recipe.needs_tensor()) options.largest_at = reinterpret_cast<lowp::amax const*>(largest);
+    team::quantize(read<float>(in, n), q, recipe, how, options);
   });
 }
 
 template <class T, int Block, class Scale>
 void dequantize_to(quantized_memory const& in, size n, float* out) {
   auto q = quantized_of<T, Block, Scale>(in, n);
-  q.tensor_scale = *in.tensor_scale;
+  q.tensor_scale_at = in.tensor_scale;
   team::dequantize(q, write<float>(out, n));
 }
 
@@ -52,27 +78,30 @@ void dequantize_to(quantized_memory const& in, size n, float* out) {
 
 extern "C" {
 
+/// @param largest  on a GPU, the largest magnitude of `in`
 char const* lowp_quantize(float const* in, size n, size columns, char const* recipe, dtype of,
-                          void* codes, void* scales, float* tensor_scale, rounding mode,
-                          std::uint64_t seed, std::uint64_t stream) {
+                          void* codes, void* scales, float* tensor_scale, float const* largest,
+                          rounding mode, std::uint64_t seed, std::uint64_t stream) {
   return error_of([&] {
     using namespace lowp::recipes;
-    std::string const name(recipe);
+    using e4m3 = lowp::float8_e4m3fn;
+    using e5m2 = lowp::float8_e5m2;
     auto const by = [&](auto const& each) {
-      quantize_by(each, in, n, columns, {codes, scales, tensor_scale}, mode, seed, stream);
+      quantize_by(each, in, n, columns, {codes, scales, tensor_scale}, largest, mode, seed, stream);
     };
     bool const is_known =
-        with_recipe(name, by, te_2_20_nvfp4, te_2_20_nvfp4_16x16, torchao_0_18_nvfp4_two_level,
-                    torchao_0_18_nvfp4_one_level, modelopt_0_47_nvfp4, nvfp4_unbiased) ||
-        with_recipe(name, by, te_2_20_mxfp4, modelopt_0_47_mxfp4) ||
-        with_recipe(name, by, torchao_0_18_float8_1x128, torchao_0_18_float8_128x128) ||
-        (of == dtype::float8_e4m3fn && with_recipe(name, by, te_2_20_mx<lowp::float8_e4m3fn>,
-                                                   torchao_0_18_floor<lowp::float8_e4m3fn>,
-                                                   torchao_0_18_rceil<lowp::float8_e4m3fn>)) ||
+        with_recipe<te_2_20_nvfp4, te_2_20_nvfp4_16x16, torchao_0_18_nvfp4_two_level,
+                    torchao_0_18_nvfp4_one_level, modelopt_0_47_nvfp4, nvfp4_unbiased,
+                    te_2_20_mxfp4, modelopt_0_47_mxfp4, torchao_0_18_float8_1x128,
+                    torchao_0_18_float8_128x128>(recipe, by) ||
+        (of == dtype::float8_e4m3fn &&
+         with_recipe<te_2_20_mx<e4m3>, torchao_0_18_floor<e4m3>, torchao_0_18_rceil<e4m3>>(recipe,
+                                                                                           by)) ||
         (of == dtype::float8_e5m2 &&
-         with_recipe(name, by, te_2_20_mx<lowp::float8_e5m2>, torchao_0_18_floor<lowp::float8_e5m2>,
-                     torchao_0_18_rceil<lowp::float8_e5m2>));
-    if (!is_known) throw std::invalid_argument("quantize: no recipe is " + name);
+         with_recipe<te_2_20_mx<e5m2>, torchao_0_18_floor<e5m2>, torchao_0_18_rceil<e5m2>>(recipe,
+                                                                                           by));
+    if (!is_known)
+      throw std::invalid_argument("quantize: no recipe is " + std::string(recipe));
   });
 }
 

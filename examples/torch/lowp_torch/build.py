@@ -58,8 +58,10 @@ COMMON = [tuple(kind.split("_", 4)) for kind in (
     "lion_bfloat16_plain_uint8_stochastic direction_bfloat16_plain_none_stochastic").split()]
 assert set(COMMON) <= set(KINDS)
 
-# The libraries of functional.py: rows.cpp for an element, elements.cpp and blocks.cpp.
+# The libraries of functional.py: rows.cpp for an element, elements.cpp and blocks.cpp. On a GPU,
+# blocks.cpp for a recipe too.
 FUNCTIONAL = [("rows", element) for element in STORAGES["plain"]] + [("elements",), ("blocks",)]
+_SOURCES = {name for name, *_ in [HOST, ENGINE, *FUNCTIONAL]}
 
 
 def build(kind, target, capability=None, is_stored=False):
@@ -94,7 +96,7 @@ def build(kind, target, capability=None, is_stored=False):
 
 
 def _source_of(kind):
-    return _here / (f"{kind[0]}.cpp" if kind in [HOST, ENGINE, *FUNCTIONAL] else "step.cpp")
+    return _here / (f"{kind[0]}.cpp" if kind[0] in _SOURCES else "step.cpp")
 
 
 @functools.cache

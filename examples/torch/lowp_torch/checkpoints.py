@@ -84,12 +84,12 @@ def _encoded(x, code, block=BLOCK, of_rows=True):
     return codes.view(rows, -1)[:, :columns].reshape(x.shape).contiguous(), scales.to(code.dtype)
 
 
-def _moments_of(optimizer, name, p, group, state):
-    """Yields a slot, its float32, and codes with flat scales if the state has codes."""
+def _moments_of(optimizer, p, state):
+    """Yields a slot, its float32, and codes with flat scales if the state has codes. Of a DTensor, these are
+    parts of this rank."""
+    state = {key: shards.local(value) for key, value in state.items()}
     for slot, is_signed in zip(optimizer._moments, (True, False)):
         moment, scales = state[slot], state.get(f"{slot}_absmax")
-        if shards.is_sharded(moment):
-            raise ValueError(f"{name}: a DTensor. Save it by torch.distributed.checkpoint, and load that on one rank")
         if moment.is_floating_point():
             yield slot, moment.float(), None
         elif scales is None:
@@ -97,7 +97,7 @@ def _moments_of(optimizer, name, p, group, state):
         else:
             code = _Dynamic(values_of_codes(is_signed))
             whole = _decoded(moment, scales, code)
-            is_same = p.dim() == 0 or p.shape[-1] % BLOCK == 0 or p.numel() == p.shape[-1]
+            is_same = p.dim() == 0 or p.shape[-1] % BLOCK == 0 or moment.numel() == moment.shape[-1]
             flat = (moment.clone(), scales.reshape(-1).clone()) if is_same else _encoded(whole, code, of_rows=False)
             yield slot, whole, (*flat, code.values.to(moment.device), is_same)
 
@@ -108,7 +108,7 @@ def exported_state(optimizer, package: str) -> dict:
 
     Moments keep their bits where the package has such ones, and are float32 else. Codes of a tensor whose
     rows are no whole blocks of 256 are rounded anew, and a warning says so. What a storage keeps of weights is left out:
-    other packages have no place for it.
+    other packages have no place for it. Moments of a DTensor are DTensors; bitsandbytes has none.
     """
     if package not in ("torch", "bitsandbytes", "torchao"):
         raise ValueError(f"package is {package!r}, and must be torch, bitsandbytes or torchao")
@@ -121,19 +121,22 @@ def exported_state(optimizer, package: str) -> dict:
         if state is None:
             continue
         step = int(state["step"])
+        if package == "bitsandbytes" and shards.is_sharded(p):
+            raise ValueError(f"{name}: a DTensor, and bitsandbytes takes none. Save it by "
+                             "torch.distributed.checkpoint, and load that on one rank")
         made = {"step": step if package == "bitsandbytes" else torch.tensor(float(step))}
-        for k, (slot, whole, flat) in enumerate(_moments_of(optimizer, name, p, group, state), 1):
+        for k, (slot, whole, flat) in enumerate(_moments_of(optimizer, p, state), 1):
             if flat and package != "torch" and not flat[-1]:
                 rounded.append(f"{name}, {slot}")
             if package == "bitsandbytes":
                 made[f"state{k}"] = flat[0] if flat else whole.clone()
                 if flat:
                     made[f"absmax{k}"], made[f"qmap{k}"] = flat[1:3]
-            elif package == "torchao" and flat and p.numel() % BLOCK == 0:
+            elif package == "torchao" and flat and whole.numel() and whole.numel() % BLOCK == 0:
                 from torchao.optim.subclass_8bit import OptimState8bit
-                made[slot] = OptimState8bit(*flat[:3], k == 1, dtype=p.dtype)
+                made[slot] = shards.like(OptimState8bit(*flat[:3], k == 1, dtype=p.dtype), p, p.shape)
             else:
-                made[slot] = whole.clone()
+                made[slot] = shards.like(whole.clone(), p, p.shape)
         states[i] = made
     if rounded:
         warnings.warn(f"lowp_torch: blocks of {BLOCK} cross rows in {package}. {rounded[0]} is rounded anew, as are "
@@ -148,7 +151,19 @@ def exported_state(optimizer, package: str) -> dict:
 
 def taken_over(name, p, state, slots, warned):
     """Gives moments of torchao and bitsandbytes, and scales of flat blocks, the rows of a parameter. `slots`
-    has the dtype of each moment, and the name of what its codes share."""
+    has the dtype of each moment, and the name of what its codes share. Parts of DTensors are taken by themselves."""
+    if not shards.is_sharded(p):
+        return _taken_over(name, p, state, slots, warned)
+    parts = {key: value.to_local() for key, value in state.items() if shards.is_sharded(value)}
+    taken = {**state, **parts}
+    _taken_over(name, shards.local(p.detach()), taken, slots, warned)
+    for slot in slots:
+        for key, block in ((slot, 0), (f"{slot}_absmax", BLOCK), (f"{slot}_scales", 32)):
+            if slot in parts and key in taken and taken[key] is not parts.get(key):
+                state[key] = shards.like(taken[key], p, shards.blocks_shape(p.shape, block) if block else p.shape)
+
+
+def _taken_over(name, p, state, slots, warned):
     maps = [state.pop(f"qmap{i}", None) for i in (1, 2)]
     columns = p.shape[-1] if p.dim() else 1
 

@@ -6,7 +6,15 @@
 
 namespace {
 
-namespace team = lowp::openmp;
+namespace team {
+LOWP_TEAM_CALL(update)
+#ifdef __CUDACC__
+LOWP_TEAM_CALL(cast)
+LOWP_TEAM_CALL(fused_add)
+#else
+using lowp::cast, lowp::fused_add;  // of pieces
+#endif
+}  // namespace team
 
 template <class T>
 using type = std::type_identity<T>;
@@ -30,13 +38,23 @@ auto from(auto mode, std::uint64_t offset) {
   return mode;
 }
 
-/// Returns elements as floats, in `scratch` if they are narrower.
-template <class T>
-std::span<float const> as_floats(std::span<T const> in, float* scratch) {
-  if constexpr (std::is_same_v<T, float>) return in;
-  std::span const out(scratch, in.size());
-  lowp::cast(in, out);
-  return out;
+/// Calls function(floats, first) for pieces of an array, as floats. A GPU takes floats in one piece.
+void for_each_floats(void const* in, dtype of, size n, auto const& function) {
+#ifdef __CUDACC__
+  if (of != dtype::float32) throw std::invalid_argument("a GPU takes floats");
+  function(read<float>(in, n), 0);
+#else
+  with_any_type(of, [&]<class From>(type<From>) {
+    for_each_piece(n, piece, [&](size first, size count) {
+      auto const from = read<From>(static_cast<From const*>(in) + first, count);
+      if constexpr (std::is_same_v<From, float>) return function(from, first);
+      float scratch[piece];
+      std::span const floats(scratch, count);
+      lowp::cast(from, floats);
+      function(std::span<float const>(floats), first);
+    });
+  });
+#endif
 }
 
 }  // namespace
@@ -47,23 +65,18 @@ char const* lowp_cast(void const* in, dtype of_in, void* out, dtype of_out, size
                       std::uint64_t seed, std::uint64_t stream, std::uint64_t offset,
                       int saturates) {
   return error_of([&] {
-    with_any_type(of_in, [&]<class From>(type<From>) {
-      for_each_piece(n, piece, [&](size first, size count) {
-        float scratch[piece];
-        auto const floats =
-            as_floats(read<From>(static_cast<From const*>(in) + first, count), scratch);
-        with_any_type(of_out, [&]<class To>(type<To>) {
-          auto const to = write<To>(static_cast<To*>(out) + first, count);
-          auto const policy = saturates < 0    ? lowp::default_overflow<To>
-                              : saturates != 0 ? lowp::overflow::saturate
-                                               : lowp::overflow::infinity;
-          if constexpr (std::is_same_v<To, float>)
-            lowp::cast(floats, to);
-          else
-            with_rounding(mode, seed, stream, [&](auto how) {
-              lowp::cast(floats, to, from(how, offset + first), policy);
-            });
-        });
+    for_each_floats(in, of_in, n, [&](auto floats, size first) {
+      with_any_type(of_out, [&]<class To>(type<To>) {
+        auto const to = write<To>(static_cast<To*>(out) + first, floats.size());
+        auto const policy = saturates < 0    ? lowp::default_overflow<To>
+                            : saturates != 0 ? lowp::overflow::saturate
+                                             : lowp::overflow::infinity;
+        if constexpr (std::is_same_v<To, float>)
+          team::cast(floats, to);
+        else
+          with_rounding(mode, seed, stream, [&](auto how) {
+            team::cast(floats, to, from(how, offset + first), policy);
+          });
       });
     });
   });
@@ -76,19 +89,15 @@ char const* lowp_fused_add(void const* p, dtype of_p, void const* u, dtype of_u,
   return error_of([&] {
     with_type(of_p, [&]<class P>(type<P>) {
       lowp::fused_add(write<P>(out, 0), alpha, read<float>(nullptr, 0));  // refuses a wrong alpha
-      for_each_piece(n, piece, [&](size first, size count) {
-        auto const to = write<P>(static_cast<P*>(out) + first, count);
-        if (out != p) std::copy_n(static_cast<P const*>(p) + first, count, to.begin());
-        float scratch[piece];
-        with_type(of_u, [&]<class U>(type<U>) {
-          auto const floats = as_floats(read<U>(static_cast<U const*>(u) + first, count), scratch);
-          if constexpr (std::is_same_v<P, float>)
-            lowp::fused_add(to, alpha, floats);
-          else
-            with_rounding(mode, seed, stream, [&](auto how) {
-              lowp::fused_add(to, alpha, floats, from(how, offset + first));
-            });
-        });
+      for_each_floats(u, of_u, n, [&](auto floats, size first) {
+        auto const to = write<P>(static_cast<P*>(out) + first, floats.size());
+        if (out != p) copy(static_cast<P const*>(p) + first, to.data(), to.size_bytes());
+        if constexpr (std::is_same_v<P, float>)
+          team::fused_add(to, alpha, floats);
+        else
+          with_rounding(mode, seed, stream, [&](auto how) {
+            team::fused_add(to, alpha, floats, from(how, offset + first));
+          });
       });
     });
   });

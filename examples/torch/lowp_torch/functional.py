@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions of torch.nn.functional, with the library's rounding: each result is computed in float and
 rounded once. A row's bits depend neither on the other rows nor on the number of threads. Tensors are of
-float32, bfloat16 or float16, in the memory of the processor. Functions of rows, but cross_entropy, take
-that of a GPU too.
+float32, bfloat16 or float16, in the memory of the processor or of a GPU.
 
 All are operators of torch.library with derivatives, and torch.compile keeps them in its graph."""
 
@@ -39,15 +38,19 @@ _ROWS = {
     "layer_norm": "pnpppppnnd", "layer_norm_backward": "pnpppppppnn",
     "activation": "ippn", "activation_backward": "ipppn",
     "gated": "ipnpnpnn", "gated_backward": "ipppppn",
-    "cross_entropy": "pnppnnsf", "cross_entropy_backward": "ppnppnnsf",
+    "cross_entropy": "pnpppnnnsf", "cross_entropy_backward": "ppnpppnnsf",
 }
-_ROWS_ON_GPU = [name for name in _ROWS if not name.startswith("cross_entropy")]
 _ELEMENTS = {"cast": "pipinisssi", "fused_add": "pipipndisss", "ema": "ppnidnnu"}
-_BLOCKED = {"quantize": "pnncipppiss", "dequantize": "pppniip"}
+_BLOCKED = {"quantize": "pnncippppiss", "dequantize": "pppniip"}
+_SCRATCH = 1 << 26  # elements of derivatives that nobody asks for, on a GPU
 
 
-def _functions(kind, letters_of, capability=None):
+@functools.cache
+def _functions(kind, capability=None):
     """Returns the functions of a library by their name. It is compiled now if pip has not done it."""
+    letters_of = {"rows": _ROWS, "elements": _ELEMENTS, "blocks": _BLOCKED}[kind[0]]
+    if capability:
+        letters_of = {**letters_of, "on_stream": "p"}
     paths = [] if capability else glob.glob(os.path.join(_here, "kernels", "_".join(kind) + ".*so"))
     library = ctypes.CDLL(paths[0] if paths else build.built(kind, capability))
     functions = {name: getattr(library, f"lowp_{name}") for name in letters_of}
@@ -57,32 +60,28 @@ def _functions(kind, letters_of, capability=None):
     return functions
 
 
-@functools.cache
-def _rows_functions(dtype, capability=None):
-    letters = {name: letters for name, letters in _ROWS.items() if not capability or name in _ROWS_ON_GPU}
-    if capability:
-        letters["on_stream"] = "p"
-    return _functions(("rows", str(dtype).partition(".")[2]), letters, capability)
-
-
-def _rows_of(x):
-    """Returns the functions for the rows of a tensor, on PyTorch's current stream if a GPU has it."""
+def functions_for(x, *kind):
+    """Returns a library's functions for a tensor, on PyTorch's current stream if a GPU has it."""
     if x.is_cpu:
-        return _rows_functions(x.dtype)
-    functions = _rows_functions(x.dtype, "".join(map(str, torch.cuda.get_device_capability(x.device))))
+        return _functions(kind)
+    functions = _functions(kind, "".join(map(str, torch.cuda.get_device_capability(x.device))))
     functions["on_stream"](torch.cuda.current_stream(x.device).cuda_stream)
     return functions
 
 
-@functools.cache
-def elements():
-    """Returns the functions of elements.cpp."""
-    return _functions(("elements",), _ELEMENTS)
+def _rows_of(x):
+    """Returns the functions for the rows of a tensor."""
+    return functions_for(x, "rows", str(x.dtype).partition(".")[2])
 
 
-@functools.cache
-def _blocks():
-    return _functions(("blocks",), _BLOCKED)
+def _blocks_of(x, recipe="none"):
+    """Returns the functions of blocks.cpp. On a GPU each recipe has a library; none of them dequantizes."""
+    return functions_for(x, "blocks", *([] if x.is_cpu else [recipe]))
+
+
+def _as_taken(x):
+    """Returns the elements in row-major order. A GPU takes floats."""
+    return (x.float() if x.is_cuda else x).contiguous()
 
 
 def call(functions, name, *arguments):
@@ -112,12 +111,12 @@ def _operator(schema, fake, setup=None, backward=None):
     def registered(kernel):
         _library.define(schema)
         _library.impl(name, kernel, "CPU")
-        if name in (*_ROWS_ON_GPU, "add_rms_norm_backward"):
-            def on_gpu(*inputs):
-                with torch.cuda.device(inputs[0].device):
-                    return kernel(*inputs)
 
-            _library.impl(name, on_gpu, "CUDA")
+        def on_gpu(*inputs):
+            with torch.cuda.device(inputs[0].device):
+                return kernel(*inputs)
+
+        _library.impl(name, on_gpu, "CUDA")
         torch.library.register_fake(f"lowp::{name}", fake, lib=_library)
         if backward:
             torch.library.register_autograd(f"lowp::{name}", backward, setup_context=setup,
@@ -571,10 +570,10 @@ def _losses_derivative(ctx, dlosses):
 def _losses_backward(dlosses, logits, labels, ignore_index, label_smoothing):
     out = _empty(logits)
     logits, stride, rows, columns = _rows(logits)
-    dlosses, labels = dlosses.contiguous(), labels.contiguous()
+    dlosses, labels, losses = dlosses.contiguous(), labels.contiguous(), torch.empty_like(dlosses)
     if out.numel():
-        call(_rows_of(logits), "cross_entropy_backward", dlosses.data_ptr(), logits.data_ptr(),
-             stride, labels.data_ptr(), out.data_ptr(), rows, columns, ignore_index, label_smoothing)
+        call(_rows_of(logits), "cross_entropy_backward", dlosses.data_ptr(), logits.data_ptr(), stride,
+             labels.data_ptr(), losses.data_ptr(), out.data_ptr(), rows, columns, ignore_index, label_smoothing)
     return out
 
 
@@ -585,8 +584,10 @@ def _losses(logits, labels, ignore_index, label_smoothing):
     logits, stride, rows, columns = _rows(logits)
     labels = labels.contiguous()
     if logits.numel():
-        call(_rows_of(logits), "cross_entropy", logits.data_ptr(), stride, labels.data_ptr(),
-             out.data_ptr(), rows, columns, ignore_index, label_smoothing)
+        some = 0 if logits.is_cpu else min(rows, max(1, _SCRATCH // columns))
+        scratch = logits.new_empty(some * columns)
+        call(_rows_of(logits), "cross_entropy", logits.data_ptr(), stride, labels.data_ptr(), out.data_ptr(),
+             scratch.data_ptr(), some, rows, columns, ignore_index, label_smoothing)
     return out
 
 
@@ -632,8 +633,8 @@ def _cast_derivative(ctx, dy):
            "bool? saturate) -> Tensor", _cast_shape, _cast_setup, _cast_derivative)
 def _cast(x, dtype, rounding, seed, stream, offset, saturate):
     out = _cast_shape(x, dtype, rounding, seed, stream, offset, saturate)
-    x = x.contiguous()
-    call(elements(), "cast", x.data_ptr(), DTYPES[x.dtype], out.data_ptr(), DTYPES[dtype], x.numel(),
+    x = _as_taken(x)
+    call(functions_for(x, "elements"), "cast", x.data_ptr(), DTYPES[x.dtype], out.data_ptr(), DTYPES[dtype], x.numel(),
          _ROUNDINGS[rounding], seed, stream, offset, -1 if saturate is None else saturate)
     return out
 
@@ -657,8 +658,8 @@ def _check_addends(p, u, rounding):
 
 
 def _sum_into(out, p, u, alpha, rounding, seed, stream, offset):
-    call(elements(), "fused_add", p.data_ptr(), DTYPES[p.dtype], u.data_ptr(), DTYPES[u.dtype],
-         out.data_ptr(), p.numel(), alpha, _ROUNDINGS[rounding], seed, stream, offset)
+    call(functions_for(p, "elements"), "fused_add", p.data_ptr(), DTYPES[p.dtype], u.data_ptr(),
+         DTYPES[u.dtype], out.data_ptr(), p.numel(), alpha, _ROUNDINGS[rounding], seed, stream, offset)
 
 
 def _fused_add_shape(p, u, alpha, rounding, seed, stream, offset):
@@ -678,7 +679,7 @@ def _fused_add_derivative(ctx, dy):
            " -> Tensor", _fused_add_shape, _fused_add_setup, _fused_add_derivative)
 def _fused_add(p, u, alpha, rounding, seed, stream, offset):
     out = _fused_add_shape(p, u, alpha, rounding, seed, stream, offset)
-    _sum_into(out, p.contiguous(), u.contiguous(), alpha, rounding, seed, stream, offset)
+    _sum_into(out, p.contiguous(), _as_taken(u), alpha, rounding, seed, stream, offset)
     return out
 
 
@@ -686,7 +687,7 @@ def _fused_add(p, u, alpha, rounding, seed, stream, offset):
            "int offset) -> ()", lambda p, u, alpha, rounding, *_: _check_addends(p, u, rounding))
 def _fused_add_in_place(p, u, alpha, rounding, seed, stream, offset):
     _check_addends(p, u, rounding)
-    out, u = p.contiguous(), u.contiguous()
+    out, u = p.contiguous(), _as_taken(u)
     if u.data_ptr() != out.data_ptr() or u.dtype != out.dtype:
         if u.untyped_storage().data_ptr() == out.untyped_storage().data_ptr():
             u = u.clone()  # it may be shifted elements of p
@@ -757,9 +758,11 @@ def _quantize(x, recipe, dtype, rounding, seed, stream):
     x = x.to(torch.float32).contiguous()
     tensor_scale.fill_(1)
     if x.numel():
-        call(_blocks(), "quantize", x.data_ptr(), x.numel(), x.shape[-1], recipe.encode(),
-             DTYPES[dtype], codes.data_ptr(), scales.data_ptr(), tensor_scale.data_ptr(),
-             _ROUNDINGS[rounding], seed, stream)
+        largest = None  # a GPU's kernel does not look for it
+        if x.is_cuda and scales.dtype == torch.float8_e4m3fn:
+            largest = x.abs().nan_to_num(0, torch.inf).max()
+        call(_blocks_of(x, recipe), "quantize", x.data_ptr(), x.numel(), x.shape[-1], recipe.encode(), DTYPES[dtype], codes.data_ptr(), scales.data_ptr(), tensor_scale.data_ptr(),
+             None if largest is None else largest.data_ptr(), _ROUNDINGS[rounding], seed, stream)
     return codes, scales, tensor_scale
 
 
@@ -792,7 +795,7 @@ def _dequantize(codes, scales, tensor_scale):
     out = _dequantize_shape(codes, scales, tensor_scale)
     codes, scales = codes.contiguous(), scales.contiguous()
     if out.numel():
-        call(_blocks(), "dequantize", codes.data_ptr(), scales.data_ptr(), tensor_scale.data_ptr(),
+        call(_blocks_of(codes), "dequantize", codes.data_ptr(), scales.data_ptr(), tensor_scale.data_ptr(),
              out.numel(), _SIZES[scales.dtype], DTYPES[codes.dtype], out.data_ptr())
     return out
 

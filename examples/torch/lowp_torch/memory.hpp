@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of tensors for rows.cpp, elements.cpp and blocks.cpp, whose functions functional.py calls.
-// Each returns null, or an error text that lives until the thread's next call.
+// Each returns null, or an error text that lives until the thread's next call. nvcc compiles them for a
+// GPU.
 #pragma once
 
 #ifdef __CUDACC__
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <exception>
 #include <span>
 #include <stdexcept>
@@ -25,10 +27,19 @@ using size = std::size_t;
 #ifdef __CUDACC__
 thread_local cudaStream_t stream;
 #define LOWP_TEAM_CALL(name) \
-  void name(auto const&... a) { lowp::cuda::name(stream, a...); }
+  void name(auto&&... a) { lowp::cuda::name(stream, a...); }
+
+void check(cudaError_t error) {
+  if (error != cudaSuccess) throw std::runtime_error(cudaGetErrorString(error));
+}
+void copy(void const* from, void* to, size bytes) {
+  check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
+}
 #else
 #define LOWP_TEAM_CALL(name) \
-  void name(auto const&... a) { lowp::openmp::name(a...); }
+  void name(auto&&... a) { lowp::openmp::name(a...); }
+
+void copy(void const* from, void* to, size bytes) { std::memcpy(to, from, bytes); }
 #endif
 
 /// dtypes in the order of DTYPES in functional.py.
@@ -86,3 +97,8 @@ char const* error_of(auto const& call) {
 }
 
 }  // namespace
+
+#ifdef __CUDACC__
+/// Takes the stream of this thread's next calls.
+extern "C" void lowp_on_stream(void* its) { stream = static_cast<cudaStream_t>(its); }
+#endif

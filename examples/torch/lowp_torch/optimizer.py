@@ -190,7 +190,8 @@ def _fill(t, number, name, p, g, state, written, storage, slots, moment, place):
 def _copied(value, device):
     """Returns a value of a state with copies of its tensors on a device."""
     if torch.is_tensor(value):
-        return value.clone() if shards.is_sharded(value) else value.to(device, copy=True)
+        part = shards.local(value).to(device, copy=True)
+        return shards.like(part, value, value.shape)
     if isinstance(value, dict):
         return {key: _copied(each, device) for key, each in value.items()}
     if isinstance(value, (list, tuple)):
@@ -333,9 +334,10 @@ class _Call:
         self.stored = None
         if group.get("capturable"):  # the struct that step.hpp has: lr, step, stream
             first = ctypes.c_int64(listed[0][1] << 32).value
-            self.stored = torch.tensor([0, step, first], device=self.device)
+            # and the number of the last step: that of a step that is skipped is 0.
+            self.stored = torch.tensor([0, 0, first, step], device=self.device)
             self.settings.stored = self.stored.data_ptr()
-            self.lr, self.step = self.stored.view(torch.float64)[0], self.stored[1]
+            self.lr, self.taken, self.step = self.stored.view(torch.float64)[0], self.stored[1], self.stored[3]
             for state in self.states:
                 state["step"] = self.step
         self.copies = []  # memory of parameters that are stepped in a copy of row-major order
@@ -558,7 +560,9 @@ class _Optimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         self._reported = []
-        if getattr(self, "found_inf", None) is not None and bool(self.found_inf):
+        # Where all groups are capturable, the host does not read it.
+        is_read = not all(group.get("capturable") for group in self.param_groups)
+        if is_read and getattr(self, "found_inf", None) is not None and bool(self.found_inf):
             return loss
         try:
             if getattr(self, "grad_scale", None) is not None:
@@ -664,7 +668,10 @@ class _Optimizer(torch.optim.Optimizer):
         for (t, _), each in zip(call.copies, copies):
             t.p = each.data_ptr()
         if call.stored is not None:
-            call.step += 1
+            found = getattr(self, "found_inf", None)
+            moves = 1 if found is None else (found.to(call.device) == 0).to(torch.int64).view(())
+            call.step += moves
+            torch.mul(call.step, moves, out=call.taken)
             if torch.is_tensor(call.group["lr"]):
                 call.lr.copy_(call.group["lr"])
         try:
@@ -674,7 +681,7 @@ class _Optimizer(torch.optim.Optimizer):
                 _call(call.library, call.tensors, settings)
         except ValueError:
             if call.stored is not None:
-                call.step -= 1
+                call.step -= moves
             raise
         is_first = settings.step == 1
         for (_, value), each in zip(call.copies, copies):

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rows for functional.py. LOWP_TORCH_ELEMENT is float32, bfloat16 or float16: each has a library.
-// nvcc compiles it for a GPU, without cross_entropy, whose labels the host checks.
 #include "memory.hpp"
 
-#include <cmath>
 #include <memory>
-#include <vector>
 
 namespace {
 
@@ -13,6 +10,7 @@ using float32 = float;
 using lowp::bfloat16, lowp::float16;
 using T = LOWP_TORCH_ELEMENT;
 namespace team {
+LOWP_TEAM_CALL(cross_entropy)
 LOWP_TEAM_CALL(softmax)
 LOWP_TEAM_CALL(log_softmax)
 LOWP_TEAM_CALL(softmax_backward)
@@ -63,12 +61,6 @@ void with_activation(int activation, auto const& function) {
 }
 
 #ifndef __CUDACC__
-
-/// Returns some of the rows of rows_of.
-rows_of_matrix some_rows(rows_of_matrix of, size first, size count, size columns) {
-  return rows_of(of.elements.data() + first * of.stride, of.stride, count, columns);
-}
-
 /// Refuses a wrong label before anything is written, and names its row.
 void check_labels(std::int64_t const* labels, size rows, size columns, std::int64_t ignore_index) {
   for (size i = 0; i < rows; ++i)
@@ -79,10 +71,13 @@ void check_labels(std::int64_t const* labels, size rows, size columns, std::int6
                                   std::to_string(ignore_index));
 }
 
-/// Rows whose logits and derivatives stay in a core's second cache.
-size rows_in_piece(size columns) { return std::max<size>(1, 4 * piece / columns); }
-
 #endif
+
+/// The options of a call: the derivative of a row has the scale of its loss's derivative.
+lowp::cross_entropy_options loss_of(std::int64_t ignore_index, float label_smoothing,
+                                    float const* dlosses = nullptr) {
+  return {ignore_index, label_smoothing, lowp::loss_reduction::summed, 1, dlosses};
+}
 
 }  // namespace
 
@@ -134,9 +129,7 @@ char const* lowp_add_rms_norm(T const* x, T const* u, T const* weight, T* sum, T
   return error_of([&] {
 #ifdef __CUDACC__
     std::span const all(sum, rows * columns);
-    if (auto const error =
-            cudaMemcpyAsync(sum, x, all.size_bytes(), cudaMemcpyDeviceToDevice, stream))
-      throw std::runtime_error(cudaGetErrorString(error));
+    copy(x, sum, all.size_bytes());
     team::add_rms_norm(all, std::span(u, all.size()), std::span(weight, columns),
                        std::span(out, all.size()), columns, eps, std::span(rms, rows));
 #else
@@ -211,53 +204,41 @@ char const* lowp_gated_backward(int activation, T const* gate, T const* up, T co
   });
 }
 
-#ifdef __CUDACC__
-/// Takes the stream of this thread's next calls.
-void lowp_on_stream(void* its) { stream = static_cast<cudaStream_t>(its); }
-#else
-/// The derivative goes to memory that stays in a core's cache.
+/// The derivative goes to `scratch`, rows that a core's cache holds or, on a GPU, as many as there are.
 char const* lowp_cross_entropy(T const* logits, size stride, std::int64_t const* labels,
-                               float* losses, size rows, size columns, std::int64_t ignore_index,
-                               float label_smoothing) {
+                               float* losses, [[maybe_unused]] T* scratch,
+                               [[maybe_unused]] size rows_of_scratch, size rows, size columns,
+                               std::int64_t ignore_index, float label_smoothing) {
   return error_of([&] {
-    auto const x = rows_of(logits, stride, rows, columns);
+    auto const options = loss_of(ignore_index, label_smoothing);
+    auto const take = [&](auto const& call, T* to, size first, size count) {
+      call(rows_of(logits + first * stride, stride, count, columns),
+           std::span(labels + first, count), columns, options, std::span(losses + first, count),
+           std::span(to, count * columns));
+    };
+#ifdef __CUDACC__
+    for (size i = 0; i < rows; i += rows_of_scratch)
+      take([](auto const&... a) { team::cross_entropy(a...); }, scratch, i,
+           std::min(rows_of_scratch, rows - i));
+#else
     check_labels(labels, rows, columns, ignore_index);
-    for_each_piece(rows, rows_in_piece(columns), [&](size first, size count) {
-      auto const scratch = std::make_unique_for_overwrite<float[]>(count * columns);
-      std::span const derivative(reinterpret_cast<T*>(scratch.get()), count * columns);
-      lowp::cross_entropy(some_rows(x, first, count, columns), std::span(labels + first, count),
-                          columns, {ignore_index, label_smoothing, lowp::loss_reduction::summed, 1},
-                          std::span(losses + first, count), derivative);
+    size const in_piece = std::max<size>(1, 4 * piece / columns);
+    for_each_piece(rows, in_piece, [&](size first, size count) {
+      auto const mine = std::make_unique_for_overwrite<float[]>(count * columns);
+      take(lowp::cross_entropy, reinterpret_cast<T*>(mine.get()), first, count);
     });
+#endif
   });
 }
-/// A row's derivative has the scale of its loss's derivative, and is rounded once.
 char const* lowp_cross_entropy_backward(float const* dlosses, T const* logits, size stride,
-                                        std::int64_t const* labels, T* dlogits, size rows,
-                                        size columns, std::int64_t ignore_index,
+                                        std::int64_t const* labels, float* losses, T* dlogits,
+                                        size rows, size columns, std::int64_t ignore_index,
                                         float label_smoothing) {
   return error_of([&] {
-    auto const x = rows_of(logits, stride, rows, columns);
-    for_each_piece(rows, rows_in_piece(columns), [&](size begin, size in_piece) {
-      std::vector<float> losses(in_piece);
-      size const end = begin + in_piece;
-      for (size count = 0; begin < end; begin += count) {
-        float const scale = dlosses[begin];
-        count = 1;
-        while (begin + count < end && dlosses[begin + count] == scale) ++count;
-        std::span const to(dlogits + begin * columns, count * columns);
-        if (scale == 0 || !std::isfinite(scale)) {
-          std::fill(to.begin(), to.end(), scale == 0 ? T(0.0f) : T(std::nanf("")));
-          continue;
-        }
-        lowp::cross_entropy(some_rows(x, begin, count, columns), std::span(labels + begin, count),
-                            columns,
-                            {ignore_index, label_smoothing, lowp::loss_reduction::summed, scale},
-                            std::span(losses.data(), count), to);
-      }
-    });
+    team::cross_entropy(rows_of(logits, stride, rows, columns), std::span(labels, rows), columns,
+                        loss_of(ignore_index, label_smoothing, dlosses), std::span(losses, rows),
+                        std::span(dlogits, rows * columns));
   });
 }
-#endif
 
 }  // extern "C"

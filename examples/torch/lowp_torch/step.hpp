@@ -55,7 +55,8 @@ struct tensor {
   /// Returns whether the elements are one run, as a `run` of 0 says too.
   bool is_run() const { return run == 0 || run >= n; }
 };
-/// Holds what changes from one replay of a CUDA graph to the next, as lowp::cuda::step_state does.
+/// Holds what changes from one replay of a CUDA graph to the next, as lowp::cuda::step_state does. A
+/// step of 0 is skipped.
 struct stored {
   double lr;
   std::uint64_t step, stream;
@@ -326,9 +327,11 @@ void sync_all(auto const& kind, std::span<tensor> tensors, auto const& checks) {
 
 void step_all(auto const& kind, std::span<tensor> tensors, settings& s) {
   if (s.stored != nullptr) s.lr = s.stored->lr, s.step = s.stored->step;
+  for (tensor& t : tensors) t.restarted = 0, t.outcome = {};
+  s.restarted = 0;
+  if (s.stored != nullptr && s.step == 0) return;
   kind.check(s);
   if (s.checked == 0) check_memory(kind.layout, tensors);
-  for (tensor& t : tensors) t.restarted = 0;
   std::vector<lowp::update_report> reports(s.reports != 0 ? tensors.size() : 0);
   // Runs that are no whole blocks share fingerprints: these have passes of their own.
   bool const is_apart = std::ranges::any_of(
@@ -350,7 +353,6 @@ void step_all(auto const& kind, std::span<tensor> tensors, settings& s) {
   });
   if (is_apart) sync_all(kind, tensors, [](auto&) { return false; });
   for (std::size_t i = 0; i < reports.size(); ++i) tensors[i].outcome = outcome_of(reports[i]);
-  s.restarted = 0;
   for (tensor const& t : tensors) s.restarted += t.restarted;
 }
 

@@ -10,8 +10,8 @@ namespace lowp::cuda {
 
 /// The state in device memory that changes from step to step. `lr` replaces the optimizer's, and
 /// `stream` that of every stochastic mode. As everywhere, `step` counts from 1 and enters the
-/// stream's low half. No check is possible before the kernel runs. A step of 0 or a wrong lr gives
-/// what the formulas give; so does an lr that is finite and, alone or in a product, no float.
+/// stream's low half. A step of 0 writes nothing. No check is possible before the kernel runs: a
+/// wrong lr gives what the formulas give, as does one that is, alone or in a product, no float.
 struct step_state {
   double lr;
   std::uint64_t step;
@@ -56,10 +56,13 @@ struct make_stored_step {
   Optimizer optimizer;
   step_state const* state;
 
-  LOWP_FN Element operator()() const {
+  struct element : Element {
+    bool is_idle;
+  };
+  LOWP_FN element operator()() const {
     Optimizer now = optimizer;
     now.lr = state->lr;
-    return Element(now, state->step);
+    return {Element(now, state->step), state->step == 0};
   }
   step_state const* stored_at() const { return state; }
 };

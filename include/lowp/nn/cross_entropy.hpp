@@ -11,12 +11,14 @@ namespace lowp {
 enum class loss_reduction { averaged, summed };
 
 /// The options of PyTorch's cross_entropy. `scale`, as of a loss_scaler, multiplies the derivative.
-/// It is finite and not 0. `label_smoothing` is from 0 to 1.
+/// It is finite and not 0. `scale_at`, a number for each row, replaces it, and may be any float.
+/// `label_smoothing` is from 0 to 1.
 struct cross_entropy_options {
   std::int64_t ignore_index = -100;
   float label_smoothing = 0;
   loss_reduction reduction = loss_reduction::averaged;
   float scale = 1;
+  float const* scale_at = nullptr;
 };
 
 namespace detail {
@@ -78,7 +80,8 @@ struct cross_entropy_rows {
     float n = static_cast<float>(counted);
     if constexpr (IsOnDevice)
       if (counts != nullptr) n = counts[row];
-    s.scale = lanes::div(lanes::broadcast<F>(options.scale), lanes::broadcast<F>(n));
+    float const scale = options.scale_at != nullptr ? options.scale_at[row] : options.scale;
+    s.scale = lanes::div(lanes::broadcast<F>(scale), lanes::broadcast<F>(n));
     F const eps = lanes::broadcast<F>(options.label_smoothing);
     s.smooth =
         lanes::div(lanes::mul(eps, s.scale), lanes::broadcast<F>(static_cast<float>(columns)));
@@ -190,8 +193,14 @@ struct cross_entropy_operation : operation<Executor> {
         is_on_device && is_averaged ? counts : nullptr,
         each.operand,
         options};
-    error_text const wrong =
-        check_call_over_rows(this->executor, "cross_entropy", rows, from, each, of_rows, to);
+    auto const wrong_with = [&](auto const&... scales) {
+      return check_call_over_rows(this->executor, "cross_entropy", rows, from, each, scales...,
+                                  of_rows, to);
+    };
+    std::span const scales(options.scale_at, from.range.rows);
+    error_text const wrong = options.scale_at == nullptr
+                                 ? wrong_with()
+                                 : wrong_with(read_for_each_row<float>("scale_at", scales));
     if (!wrong.empty()) return this->executor.refuse_if(wrong);
     if constexpr (is_on_device) {
       std::uint64_t* seen = nullptr;

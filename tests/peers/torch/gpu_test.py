@@ -4,7 +4,7 @@ Memory comes from the CUDA runtime, so that an emulated one serves.
 
     gpu_test.py build   compiles a library and loads it beside PyTorch: it needs no other runtime
     gpu_test.py step    steps on the GPU that the runtime has, without PyTorch: also storages that keep
-                        more than the weight, and a captured graph
+                        more than the weight, a captured graph, and what functional.py calls
 """
 
 import ctypes
@@ -216,42 +216,71 @@ def replayed(memory, library):
         step()
         memory.call("cudaStreamEndCapture", stream, ctypes.byref(graph))
         memory.call("cudaGraphInstantiate", ctypes.byref(replay), graph, ctypes.c_ulonglong(0))
-    for number in range(1, 6):
+    def all_of_them():
+        memory.wait()
+        return [memory.get(address, 2 * t.n) for t in tensors for address in (t.p, t.m, t.v)]
+
+    for number in (1, 2, 3, 0, 4, 5):
         for t in tensors:
             memory.put(t.g, numbers(t.n, "bfloat16", source))
-        memory.put(stored, struct.pack("<dqq", 1e-2 / number, number, min(SIZES) << 32))
+        before = all_of_them()
+        memory.put(stored, struct.pack("<dqq", 1e-2 / (number or 1), number, min(SIZES) << 32))
         if memory.stream:
             memory.call("cudaGraphLaunch", replay, stream)
         else:
             step()
-    memory.wait()
-    return [memory.get(address, 2 * t.n) for t in tensors for address in (t.p, t.m, t.v)]
+        assert (before == all_of_them()) == (number == 0), number  # a step of 0 is skipped
+    return all_of_them()
+
+
+class Float(float):
+    """A float of 32 bits in a call."""
+
+
+class Calls:
+    """Calls the functions of a library, and keeps what they write."""
+
+    def __init__(self, memory, library):
+        self.memory, self.library, self.written = memory, library, []
+        if memory.stream:
+            library.lowp_on_stream(ctypes.c_void_p(memory.stream))
+
+    def __call__(self, name, *arguments):
+        """Calls a function. An argument (bytes,) is memory that it writes, from zeros; a str is a text.
+        Returns the addresses of all that was written."""
+        given = []
+        for each in arguments:
+            if isinstance(each, str):
+                given.append(ctypes.c_char_p(each.encode()))
+                continue
+            if isinstance(each, tuple):
+                each = self.place(b"\0" * each[0])
+            kind = ctypes.c_float if isinstance(each, Float) else ctypes.c_double
+            given.append(kind(each) if isinstance(each, float) else ctypes.c_uint64(each & 2**64 - 1))
+        function = getattr(self.library, f"lowp_{name}")
+        function.restype = ctypes.c_char_p
+        error = function(*given)
+        assert error is None, (name, error)
+        return [address for address, _ in self.written]
+
+    def place(self, data):
+        """Returns memory with the data that a call will change."""
+        self.written.append((self.memory.place(data), len(data)))
+        return self.written[-1][0]
+
+    def read(self):
+        self.memory.wait()
+        return [self.memory.get(*each) for each in self.written]
 
 
 def rows(memory, library):
     """Returns what the functions of rows write, of bfloat16."""
-    source, (count, columns), written = random.Random(3), (7, 300), []
+    source, (count, columns) = random.Random(3), (7, 300)
     n = count * columns
     x, dy, u = (memory.place(numbers(n, "bfloat16", source)) for _ in range(3))
     weight, bias = (memory.place(numbers(columns, "bfloat16", source)) for _ in range(2))
-
-    def call(name, *arguments):
-        """Calls a function. An argument (bytes,) is memory that it writes, from zeros."""
-        given = []
-        for each in arguments:
-            if isinstance(each, tuple):
-                written.append((memory.place(b"\0" * each[0]), each[0]))
-                each = written[-1][0]
-            given.append(ctypes.c_double(each) if isinstance(each, float) else ctypes.c_uint64(each))
-        function = getattr(library, f"lowp_{name}")
-        function.restype = ctypes.c_char_p
-        error = function(*given)
-        assert error is None, (name, error)
-        return [address for address, _ in written]
-
+    call = Calls(memory, library)
     of_rows, of_row, of_columns = (2 * n,), (4 * count,), (4 * columns,)
-    if memory.stream:
-        library.lowp_on_stream(ctypes.c_void_p(memory.stream))
     for is_log in (0, 1):
         y = call("softmax", x, columns, of_rows, count, columns, is_log)[-1]
         call("softmax_backward", y, dy, of_rows, count, columns, is_log)
@@ -265,8 +294,60 @@ def rows(memory, library):
         call("activation_backward", activation, x, dy, of_rows, n)
         call("gated", activation, x, columns, u, columns, of_rows, count, columns)
         call("gated_backward", activation, x, u, dy, of_rows, of_rows, n)
-    memory.wait()
-    return [memory.get(*each) for each in written]
+    labels = memory.place(struct.pack("<7q", 3, 299, -100, 0, 7, 7, 100))
+    scales = memory.place(struct.pack("<7f", 0.5, 0.5, 0.5, 3.0, 0.0, -1e-3, 2e4))
+    for smoothing in (0.0, 0.1):  # a GPU takes two rows at a time
+        scratch = memory.place(b"\0" * 4 * columns)
+        call("cross_entropy", x, columns, labels, of_row, scratch, 2, count, columns, -100, Float(smoothing))
+        call("cross_entropy_backward", scales, x, columns, labels, of_row, of_rows, count, columns, -100,
+             Float(smoothing))
+    return call.read()
+
+
+def special_floats(count, source):
+    """Returns infinities, NaN, zeros, middles, and floats of every exponent."""
+    some = [0.0, -0.0, float("inf"), float("-inf"), float("nan"), 448.0, 464.0, 465.0, 57344.0, 65504.0, 65520.0, 1e-45]
+    some += [source.uniform(-2, 2) * 2.0 ** source.randrange(-140, 126) for _ in range(100)]
+    return struct.pack(f"<{count}f", *some, *(source.gauss(0, 1) for _ in range(count - len(some))))
+
+
+def elements(memory, library):
+    """Returns what casts, sums and averages write."""
+    source, n = random.Random(4), 1000
+    call, x = Calls(memory, library), memory.place(special_floats(n, source))
+    seed, stream, offset = 2**63 + 5, 7, 2**40 + 3  # no begin of a group of random bits
+    for rounding in range(3):
+        for dtype, width in enumerate((4, 2, 2, 1, 1)):
+            for saturates in (-1, 0, 1) if dtype > 2 and rounding == 0 else (-1,):
+                call("cast", x, 0, (width * n,), dtype, n, rounding, seed, stream, offset, saturates)
+        for dtype, name in enumerate(("float32", "bfloat16", "float16")):
+            p = numbers(n, name, source)
+            call("fused_add", memory.place(p), dtype, x, 0, (len(p),), n, -0.01, rounding, seed, stream, offset)
+            in_place = call.place(p)
+            call("fused_add", in_place, dtype, x, 0, in_place, n, 0.5, rounding, seed, stream, offset)
+    for dtype, name in enumerate(("float32", "bfloat16", "float16")):
+        weights = memory.place(numbers(n, name, source))
+        call("ema", call.place(numbers(n, name, source)), weights, n, dtype, 0.999, 3, seed, 2**31 + 1)
+    return call.read()
+
+
+def blocks(memory, library_of):
+    """Returns what quantization and its inverse write."""
+    source, (count, columns), result = random.Random(5), (32, 64), []
+    n = count * columns
+    values = [source.gauss(0, 1) * 2.0 ** source.randrange(-6, 7) for _ in range(n)]
+    x, largest = (memory.place(struct.pack(f"<{len(each)}f", *each)) for each in (values, [max(map(abs, values))]))
+    for recipe, dtype, block, width, scale in (("te_2_20_nvfp4_1x16", 5, 16, 4, 1), ("te_2_20_mx", 3, 32, 8, 1),
+                                               ("te_2_20_mx", 4, 32, 8, 1)):
+        for rounding in range(3):
+            call = Calls(memory, library_of(recipe))
+            codes, scales, tensor = call("quantize", x, n, columns, recipe, dtype, (n * width // 8,),
+                                         (n // block * scale,), (4,), largest, rounding, 11, 3)
+            result += call.read()
+        call = Calls(memory, library_of("none"))
+        call("dequantize", codes, scales, tensor, n, block, dtype, (4 * n,))
+        result += call.read()
+    return result
 
 
 def refused(library, device):
@@ -299,13 +380,19 @@ def step():
     want, got = replayed(Host(), ctypes.CDLL(compiler.built(STORED))), replayed(device, gpu)
     assert want == got and want[0] != want[3]
     print("replays of a graph: the bits of the processor")
-    kind = ("rows", "bfloat16")
-    want, got = (rows(memory, ctypes.CDLL(compiler.built(kind, capability)))
-                 for memory, capability in ((Host(), None), (device, CAPABILITY)))
-    assert len(want) > 20 and all(any(each) for each in want)
-    wrong = [i for i, (a, b) in enumerate(zip(want, got, strict=True)) if a != b]
-    assert not wrong, wrong
-    print("functions of rows: the bits of the processor")
+    def library(*kind):
+        return lambda capability: ctypes.CDLL(compiler.built(kind, capability))
+
+    def library_of_recipes(capability):
+        return lambda recipe: library("blocks", *([recipe] if capability else []))(capability)
+
+    for function, of in ((elements, library("elements")), (blocks, library_of_recipes),
+                         (rows, library("rows", "bfloat16"))):
+        want, got = (function(memory, of(capability)) for memory, capability in ((Host(), None), (device, CAPABILITY)))
+        assert len(want) > 20 and all(any(each) for each in want), function
+        wrong = [i for i, (a, b) in enumerate(zip(want, got, strict=True)) if a != b]
+        assert not wrong, (function, wrong)
+        print(f"functions of {function.__name__}: the bits of the processor")
 
 
 {"build": build, "step": step}[sys.argv[1]]()

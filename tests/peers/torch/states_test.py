@@ -161,8 +161,50 @@ def check_rows():
         ours.step()
 
 
+def check_back():
+    """Saves for bitsandbytes, and goes on there: its optimizer has the codes, or the values, of ours."""
+    for kind, theirs, states in ((lowp_torch.AdamW, bnb.optim.AdamW8bit, 2), (lowp_torch.Lion, bnb.optim.Lion8bit, 1)):
+        torch.manual_seed(5)
+        params = [torch.nn.Parameter(torch.randn(shape)) for shape in ((30, 512), (30, 300), (SIZE,), (10, 10))]
+        ours = kind(params, lr=1e-3, weight_decay=0.1, state_dtype=torch.uint8, rounding="nearest")
+        for _ in range(3):
+            for p in params:
+                p.grad = torch.randn(p.shape)
+            ours.step()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            saved = lowp_torch.exported_state(ours, "bitsandbytes")
+        assert len(caught) == 1 and "parameter 1, exp_avg is rounded anew" in str(caught[0].message)
+        mine = [torch.nn.Parameter(p.detach().clone()) for p in params]
+        optimizer = theirs(mine, lr=1.0)
+        optimizer.load_state_dict(saved)
+        assert optimizer.param_groups[0]["lr"] == 1e-3 and optimizer.param_groups[0]["weight_decay"] == 0.1
+        for p, q in zip(params, mine):
+            state, other = ours.state[p], optimizer.state[q]
+            assert other["step"] == 3
+            for i, slot in enumerate(("exp_avg", "exp_avg_sq")[:states], 1):
+                if p.numel() < 4096:
+                    assert torch.equal(other[f"state{i}"], state[slot])
+                    continue
+                got, blocks = values(other[f"state{i}"].view(-1), other[f"absmax{i}"], i == 1)
+                assert torch.equal(other[f"qmap{i}"], MAPS[i == 1])
+                want = MAPS[i == 1][state[slot].long()] * state[f"{slot}_absmax"].repeat_interleave(256, -1)[
+                    ..., :p.shape[-1]]
+                assert torch.equal(got.view(p.shape), want) or p.shape[-1] == 300
+                assert ((got - want.view(-1)).abs() <= 0.0142 * blocks).all()
+        for p, q in zip(params, mine):  # both go on: a code is rounded otherwise in seldom cases
+            p.grad = torch.randn(p.shape)
+            q.grad = p.grad.clone()
+        ours.step()
+        optimizer.step()
+        for p, q in zip(params, mine):
+            far = (p - q).abs() > (1e-6 if p.shape[-1] != 300 else 1e-4)
+            assert far.float().mean() < (2e-3 if states == 1 else 1e-9), (p.shape, far.sum())
+
+
 check_map()
 check_rows()
+check_back()
 check_nearest()
 check_steps()
 check_checkpoints()

@@ -4,13 +4,17 @@ GPU the streams of that class are empty ones: what it computes is the same."""
 
 import contextlib
 import io
+import multiprocessing
+import tempfile
 import warnings
 from unittest import mock
 
 import lowp_torch
 import torch
+import torch.distributed as dist
 import torchao.optim
 from lowp_torch import checkpoints
+from torch.distributed.tensor import distribute_tensor
 from torchao.optim import cpu_offload, quant_utils
 from torchao.optim.subclass_8bit import OptimState8bit
 
@@ -153,6 +157,74 @@ def check_refused():
         assert all(ours.state[p][key] is value for key, value in before.items())
 
 
+def sharded(rank, store):
+    """Checkpoints of DTensors over and back, on two ranks: the parts of each rank keep their bits."""
+    from torch.distributed.fsdp import fully_shard
+    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+    torch.compiler.set_stance("force_eager")
+    torch.manual_seed(7)
+    start = [torch.randn(shape) for shape in ((32, 512), (17, 1024), (64, 300))]
+
+    def model_of():
+        return fully_shard(torch.nn.ParameterList(torch.nn.Parameter(each.clone()) for each in start),
+                           mesh=dist.device_mesh.init_device_mesh("cpu", (2,)))
+
+    def step(optimizer, seed):
+        torch.manual_seed(seed)
+        for p in optimizer.param_groups[0]["params"]:
+            p.grad = distribute_tensor(torch.randn(p.shape), p.device_mesh, p.placements)
+        optimizer.step()
+
+    theirs = torchao.optim.AdamW8bit(model_of().parameters(), lr=1e-2, weight_decay=0.1)
+    for seed in range(3):
+        step(theirs, seed)
+    params = theirs.param_groups[0]["params"]
+    mine = list(model_of().parameters())
+    for p, q in zip(params, mine):
+        q.data.copy_(p.data)
+    ours = lowp_torch.AdamW(mine, state_dtype=CODE, rounding="nearest")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # rows of 300
+        ours.load_state_dict(theirs.state_dict())
+        saved = lowp_torch.exported_state(ours, "torchao")
+        floats = lowp_torch.exported_state(ours, "torch")["state"]
+    again = torchao.optim.AdamW8bit(model_of().parameters(), lr=1.0)
+    again.load_state_dict(saved)
+    for i, (p, q) in enumerate(zip(params, mine)):
+        state, saved = ours.state[q], again.state[again.param_groups[0]["params"][i]]
+        assert state["step"] == 3
+        for slot in ("exp_avg", "exp_avg_sq"):
+            before, after = (each[slot].to_local() for each in (theirs.state[p], saved))
+            scales, moment = state[f"{slot}_absmax"], state[slot]
+            assert moment.shape == p.shape and moment.placements == p.placements
+            assert scales.shape == (p.shape[0], -(-p.shape[1] // 256)) and scales.placements == p.placements
+            if p.shape[1] % 256 == 0:
+                assert isinstance(before, OptimState8bit) and isinstance(after, OptimState8bit)
+                assert torch.equal(moment.to_local(), before.codes) and torch.equal(after.codes, before.codes)
+                assert torch.equal(scales.to_local().view(-1), before.scale) and torch.equal(after.scale, before.scale)
+                assert torch.equal(floats[i][slot].to_local(), whole(before)) and floats[i][slot].shape == p.shape
+    step(ours, 9)
+    step(again, 9)
+    refused = False
+    try:
+        lowp_torch.exported_state(ours, "bitsandbytes")
+    except ValueError as error:
+        refused = "a DTensor, and bitsandbytes takes none" in str(error)
+    assert refused
+    dist.destroy_process_group()
+
+
+def check_sharded():
+    with tempfile.TemporaryDirectory() as scratch:
+        context = multiprocessing.get_context("spawn")
+        ranks = [context.Process(target=sharded, args=(rank, f"{scratch}/store")) for rank in range(2)]
+        for each in ranks:
+            each.start()
+        for each in ranks:
+            each.join()
+        assert not any(each.exitcode for each in ranks), [each.exitcode for each in ranks]
+
+
 class Stream:
     """Stands for a CUDA stream where there is no GPU."""
 
@@ -200,12 +272,14 @@ def check_offload():
             assert len(saved["offloaded"]) == (2 if small else 4) and ("on-device" in saved) == bool(small)
 
 
-torch.compiler.set_stance("force_eager")  # a compiled step of torchao takes minutes
-check_map()
-check_refused()
-check_offload()
-check_back()
-for block in (256, 128):
-    for dtype in (F32, BF16):
-        check_over(block, dtype)
-print(f"torchao {torchao.__version__}: checkpoints over and back, and its CPUOffloadOptimizer")
+if __name__ == "__main__":
+    torch.compiler.set_stance("force_eager")  # a compiled step of torchao takes minutes
+    check_map()
+    check_refused()
+    check_sharded()
+    check_offload()
+    check_back()
+    for block in (256, 128):
+        for dtype in (F32, BF16):
+            check_over(block, dtype)
+    print(f"torchao {torchao.__version__}: checkpoints over and back, and its CPUOffloadOptimizer")
