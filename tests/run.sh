@@ -5,7 +5,7 @@
 #   sh tests/run.sh --quick   does the library work here?
 #   sh tests/run.sh --all     every format, other compilers, CUDA, the examples
 #   sh tests/run.sh --peers   beside PyTorch, Eigen, ml_dtypes ...: downloads gigabytes
-#   sh tests/run.sh --ranks   optimizers for PyTorch on 1 to 8 ranks of gloo: downloads 2 GB
+#   sh tests/run.sh --ranks   optimizers for PyTorch on 1 to 8 ranks of gloo: downloads 3 GB
 #   sh tests/run.sh --arm     as without an option, built for AArch64 and run under qemu: 35 processor
 #                             minutes; --arm --quick takes 3. CXX=clang++ before it takes clang
 #   sh tests/run.sh --record  puts the table of guarantees of the last --all into tests/README.md
@@ -25,7 +25,7 @@ case ${1:-} in
     install_in_python torch numpy
     "$LOWP_PYTHON" -c 'import numpy, torch'
     export LOWP_PYTHON
-    say "four libraries are compiled first"
+    say "five libraries are compiled first"
     exec cmake -DROOT="$root" -DSCRATCH="$build/tests/scratch/ranks" -DCXX="${CXX:-c++}" \
       -P "$root/tests/peers/torch/ranks_test.cmake"
     ;;

@@ -57,6 +57,12 @@ TEST(cuda_replay, of_adamw) {
               "");
     ASSERT_TRUE(got == want) << step;
   }
+  state.step = 0;  // a step that is skipped
+  ASSERT_EQ(refusal_of<lowp::detail::update_operation>(
+                on(grid), got.p, got.g, got.m, got.v, lowp::adamw{.lr = 123}, stored(state),
+                lowp::stochastic{.seed = 5, .stream = 4, .offset = 2}),
+            "");
+  EXPECT_TRUE(got == want);
 }
 
 TEST(cuda_replay, of_sgd_with_a_mode_for_each_slot) {

@@ -97,6 +97,7 @@ TYPED_TEST(cuda_rows, derivatives) {
         });
     std::vector<std::int64_t> labels(8, 3);
     labels[2] = -100;
+    std::vector<float> const scales{1, -3, 1, 0, 2e4f, 0.1f, 1, NAN};
     std::vector<float> want;
     expect_same<simulated_grid, TypeParam>(
         8, columns, [&](auto const& executor, auto const& logits, auto const& out) {
@@ -104,7 +105,8 @@ TYPED_TEST(cuda_rows, derivatives) {
           auto const wrong = refusal_of<lowp::detail::cross_entropy_operation>(
               executor, logits, labels, columns,
               lowp::cross_entropy_options{.label_smoothing = 0.1f,
-                                          .reduction = lowp::loss_reduction::summed},
+                                          .reduction = lowp::loss_reduction::summed,
+                                          .scale_at = scales.data()},
               losses, out);
           if (want.empty()) want = losses;
           for (std::size_t r = 0; r < 8; ++r)

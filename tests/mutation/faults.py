@@ -214,6 +214,8 @@ FAULTS = [
     ("lanes/exponential.hpp", "((r = lanes::sub(r, surplus)), ...);", "((r = lanes::add(r, surplus)), ...);", "nn/activation"),
     ("nn/normalization_backward.hpp", "!s.is_wide", "true", "nn/backward"),
     ("nn/cross_entropy.hpp", "report.count -= ignored", "report.count -= 0", "nn/backward"),
+    ("nn/cross_entropy.hpp", "options.scale_at[row]", "options.scale_at[0]", "nn/backward"),
+    ("cuda/replay.hpp", "state->step == 0}", "false}", "cuda/replay"),
     ("nn/cross_entropy.hpp", "is_averaged ? each.range.given - ignored : 1", "is_averaged ? each.range.given : 1", "nn/backward"),
     ("cuda/rows/id_kernel.hpp", "run({call, kernel::spread, tiles, call.rows, {tiles}});", "", "cuda/rows"),
     ("cuda/rows/id_kernel.hpp", "sums[0] - call.rows", "sums[0]", "cuda/rows"),

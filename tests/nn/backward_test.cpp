@@ -3,6 +3,7 @@
 // the bounds of their headers. Differences of the functions in double hold the formulas.
 #include <lowp/nn.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -650,6 +651,34 @@ TEST(backward_cross_entropy, of_what_has_no_number) {
   EXPECT_EQ(losses[2], HUGE_VALF);
 }
 
+// Each row has the bits of a call of its own.
+TEST(backward_cross_entropy, of_rows_with_their_own_scales) {
+  std::vector<float> x(6 * 11);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
+  std::vector<std::int32_t> const labels{0, 5, 10, 3, -100, 7};
+  std::vector<float> const scales{2, 0.3f, 0, -7e-4f, NAN, HUGE_VALF};
+  std::vector<float> losses(6), dx(x.size()), loss(1), want(11);
+  lowp::cross_entropy_options options{.label_smoothing = 0.1f,
+                                      .reduction = lowp::loss_reduction::summed};
+  options.scale_at = scales.data();
+  lowp::cross_entropy(x, labels, 11, options, losses, dx);
+  options.scale_at = nullptr;
+  for (std::size_t row = 0; row < 6; ++row) {
+    std::span const got = std::span(dx).subspan(row * 11, 11);
+    if (row == 2 || row == 4) {  // an ignored row has zeros
+      EXPECT_TRUE(std::ranges::all_of(got, [](float d) { return d == 0; })) << row;
+    } else if (row == 5) {
+      EXPECT_TRUE(std::ranges::none_of(got, [](float d) { return std::isfinite(d); }));
+    } else {
+      options.scale = scales[row];
+      lowp::cross_entropy(std::span(x).subspan(row * 11, 11), std::span(labels).subspan(row, 1), 11,
+                          options, loss, want);
+      EXPECT_EQ(loss[0], losses[row]);
+      EXPECT_TRUE(std::ranges::equal(got, want)) << row;
+    }
+  }
+}
+
 // Rows of 11 equal logits have the loss ln 11. Two of six are ignored.
 TEST(backward_cross_entropy, reports_the_mean_of_the_rows_that_count) {
   std::vector<float> const x(6 * 11, -3.0f);
@@ -1084,6 +1113,9 @@ TEST(backward_refuses, what_does_not_fit) {
                  "lowp::cross_entropy: scale is inf, not finite and other than 0");
   expect_refusal([&] { entropy({.scale = 0}); },
                  "lowp::cross_entropy: scale is 0, not finite and other than 0");
+  expect_refusal([&] { entropy({.scale_at = rows.data()}); },
+                 "lowp::cross_entropy: scale_at (12 bytes) and losses (12 bytes) overlap: scale_at "
+                 "starts 0 bytes into losses");
   labels.pop_back();
   expect_refusal([&] { entropy({}); }, "lowp::cross_entropy: labels has 2 elements for 3 rows");
   labels.push_back(0);

@@ -369,6 +369,7 @@ MEMBER(std::int64_t, cross_entropy_options, ignore_index, -100);
 MEMBER(float, cross_entropy_options, label_smoothing, 0);
 MEMBER(loss_reduction, cross_entropy_options, reduction, loss_reduction::averaged);
 MEMBER(float, cross_entropy_options, scale, 1);
+MEMBER(float const*, cross_entropy_options, scale_at, nullptr);
 IS(void, gated_gelu_tanh(in, f, b, draws, overflow::saturate));
 IS(void, gated_gelu(in, f, b, draws, overflow::saturate));
 IS(void, gated_silu(in, f, b, draws, overflow::saturate));

@@ -2,6 +2,7 @@
 """Compares optimizers of sharded parameters with that of one process: after 20 steps of equal gradients,
 parameters and states have one hash. Eight processes play all worlds; those outside a mesh wait."""
 
+import concurrent.futures
 import copy
 import hashlib
 import multiprocessing
@@ -356,8 +357,8 @@ def run(rank, store, scratch):
 if __name__ == "__main__":
     fused = [("adamw", "bfloat16", *each, "stochastic") for each in (
         ("plain", "uint8"), ("plain", "float32"), ("corrected8", "companded"))]
-    for kind in (build.HOST, build.ENGINE, *fused):
-        build.built(kind)  # once, before processes part; the engine has the others
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:  # once, before processes part
+        list(pool.map(build.built, (build.ENGINE, build.HOST, *fused)))  # the engine has the others
     scratch = tempfile.mkdtemp(dir=os.path.abspath(sys.argv[1]))
     context = multiprocessing.get_context("fork")
     children = [context.Process(target=run, args=(rank, os.path.join(scratch, "store"), scratch))
