@@ -38,8 +38,7 @@ bool with_recipe(std::string_view name, auto const& function) {
     if constexpr (is_here) function(recipe);
     return is_here();
   };
-  return ((name == Recipe.name &&
-           take(Recipe, std::bool_constant<is_compiled(Recipe.name)>())) ||
+  return ((name == Recipe.name && take(Recipe, std::bool_constant<is_compiled(Recipe.name)>())) ||
           ...);
 }
 
@@ -100,8 +99,7 @@ char const* lowp_quantize(float const* in, size n, size columns, char const* rec
         (of == dtype::float8_e5m2 &&
          with_recipe<te_2_20_mx<e5m2>, torchao_0_18_floor<e5m2>, torchao_0_18_rceil<e5m2>>(recipe,
                                                                                            by));
-    if (!is_known)
-      throw std::invalid_argument("quantize: no recipe is " + std::string(recipe));
+    if (!is_known) throw std::invalid_argument("quantize: no recipe is " + std::string(recipe));
   });
 }
 

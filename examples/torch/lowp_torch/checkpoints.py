@@ -144,6 +144,8 @@ def exported_state(optimizer, package: str) -> dict:
     groups = [{key: value for key, value in group.items() if key not in _OURS} for group in saved["param_groups"]]
     for group in groups:
         group["params"] = list(group["params"])
+        if package == "bitsandbytes":
+            group.setdefault("eps", 1e-8)  # Lion8bit reads it, and does not use it
         if package == "torchao":
             group["lr"] = torch.as_tensor(group["lr"], dtype=torch.float32).clone()
     return {"state": states, "param_groups": groups}

