@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantization for functional.py. On a GPU a library has the recipe that LOWP_TORCH_ELEMENT names. That of
-// no recipe dequantizes.
+// Quantization for functional.py. On a GPU a library has the recipe that LOWP_TORCH_ELEMENT names.
+// That of no recipe dequantizes.
 #include "memory.hpp"
 
 #include <string_view>

@@ -38,7 +38,7 @@ auto from(auto mode, std::uint64_t offset) {
   return mode;
 }
 
-/// Calls function(floats, first) for pieces of an array, as floats. A GPU takes floats in one piece.
+/// Calls function(floats, first) for pieces of an array. A GPU takes floats in one piece.
 void for_each_floats(void const* in, dtype of, size n, auto const& function) {
 #ifdef __CUDACC__
   if (of != dtype::float32) throw std::invalid_argument("a GPU takes floats");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Memory of tensors for rows.cpp, elements.cpp and blocks.cpp, whose functions functional.py calls.
-// Each returns null, or an error text that lives until the thread's next call. nvcc compiles them for a
-// GPU.
+// Each returns null, or an error text that lives until the thread's next call. nvcc compiles them
+// for a GPU.
 #pragma once
 
 #ifdef __CUDACC__

@@ -560,7 +560,7 @@ class _Optimizer(torch.optim.Optimizer):
             with torch.enable_grad():
                 loss = closure()
         self._reported = []
-        # Where all groups are capturable, the host does not read it.
+        # The host does not read it if all groups are capturable.
         is_read = not all(group.get("capturable") for group in self.param_groups)
         if is_read and getattr(self, "found_inf", None) is not None and bool(self.found_inf):
             return loss

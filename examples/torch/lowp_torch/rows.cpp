@@ -204,7 +204,7 @@ char const* lowp_gated_backward(int activation, T const* gate, T const* up, T co
   });
 }
 
-/// The derivative goes to `scratch`, rows that a core's cache holds or, on a GPU, as many as there are.
+/// The derivative goes to memory that stays in a core's cache. A GPU has `scratch`.
 char const* lowp_cross_entropy(T const* logits, size stride, std::int64_t const* labels,
                                float* losses, [[maybe_unused]] T* scratch,
                                [[maybe_unused]] size rows_of_scratch, size rows, size columns,

@@ -55,8 +55,8 @@ struct tensor {
   /// Returns whether the elements are one run, as a `run` of 0 says too.
   bool is_run() const { return run == 0 || run >= n; }
 };
-/// Holds what changes from one replay of a CUDA graph to the next, as lowp::cuda::step_state does. A
-/// step of 0 is skipped.
+/// Holds what changes from one replay of a CUDA graph to the next, as lowp::cuda::step_state does.
+/// A step of 0 is skipped.
 struct stored {
   double lr;
   std::uint64_t step, stream;

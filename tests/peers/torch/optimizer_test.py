@@ -1035,7 +1035,7 @@ def check_gradient_types():
 
 
 class NoHostReads(TorchDispatchMode):
-    """Refuses what makes a number of Python from a tensor: a GPU would be waited for."""
+    """Refuses to make numbers of Python from tensors, which waits for a GPU."""
 
     def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         assert function not in (torch.ops.aten._local_scalar_dense.default, torch.ops.aten.equal.default), function
