@@ -77,10 +77,7 @@ struct symmetric_activation {
     return {sub(select(is_negative, broadcast<F>(-0.0f), x), left.value),
             select(is_negative, left.slope, sub(broadcast<F>(1), left.slope))};
   }
-  template <class F>
-  LOWP_FN F operator()(F const& x) const {
-    return with_slope(x).value;
-  }
+  LOWP_FN auto operator()(auto const& x) const { return with_slope(x).value; }
 };
 
 /// a Q(a), Q(a) = erfc(a / sqrt(2)) / 2 = e^(-a^2/2) M(a). M falls from 1/2 as 0.4 / a does. Here

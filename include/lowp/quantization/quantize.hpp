@@ -21,10 +21,7 @@ struct quantize_options {
 namespace detail {
 
 struct observed_element {
-  template <class F>
-  LOWP_FN F operator()(F const& x) const {
-    return x;
-  }
+  LOWP_FN auto operator()(auto const& x) const { return x; }
 };
 
 inline namespace LOWP_UNIT {
