@@ -164,6 +164,9 @@ void censuses(cudaStream_t stream, memory const& a, memory const& b, memory cons
                            static_cast<lowp::abs_range_report<float>*>(other.data));
   lowp::cuda::update(stream, a.of<float>(), b.of<lowp::bfloat16>(), lowp::sgd{.lr = 1}, 1,
                      lowp::nearest_even{}, static_cast<lowp::update_amax*>(other.data));
+  auto const all = a.of<lowp::bfloat16>();
+  lowp::cuda::update(stream, all, all, all, all, lowp::adamw{}, 1, lowp::stochastic{1},
+                     static_cast<lowp::moment_report*>(other.data));
 }
 
 void activations(cudaStream_t stream, memory const& a, memory const& b, memory const& c) {

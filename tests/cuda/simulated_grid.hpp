@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -94,7 +95,7 @@ struct block_state {
   }
   fibers::barrier arrived;
   std::vector<fibers::barrier> warp_arrived;
-  std::vector<std::max_align_t> memory = std::vector<std::max_align_t>(4096);
+  std::map<void const*, std::vector<std::max_align_t>> memory;  // of each kind of objects
   std::vector<std::uint32_t> words = std::vector<std::uint32_t>(1024);
   // Filled with a pattern, because a GPU's are uninitialized.
   std::vector<std::uint32_t> counters = std::vector<std::uint32_t>(1024, uninitialized);
@@ -157,10 +158,13 @@ struct simulated_thread {
       any |= exchanged(any, distance);
     return any != 0;
   }
-  template <class T, int N = 1>
+  template <class T, int N = 0>
   T* shared() const {
-    static_assert(N * sizeof(T) <= 4096 * sizeof(std::max_align_t));
-    return reinterpret_cast<T*>(state->memory.data());
+    static constexpr char kind = 0;
+    std::size_t const objects = N == 0 ? threads_ : N;
+    auto& memory = state->memory[&kind];
+    memory.resize(objects * sizeof(T) / sizeof(std::max_align_t) + 1);
+    return reinterpret_cast<T*>(memory.data());
   }
 
   template <int N>

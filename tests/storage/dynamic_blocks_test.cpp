@@ -338,6 +338,8 @@ void check_sizes() {
     check<Kind>(nearest, {}, size);
     check<Kind>(stochastic, draws, size);
   }
+  lowp::nearest_away const away;
+  check<Kind>(lowp::per_slot{.first = away, .second = away}, {oracle::mode::nearest_away}, 1100);
 }
 TEST(dynamic_blocks, have_the_bits_of_the_exact_step) { check_sizes<dynamic>(); }
 TEST(companded_blocks, have_the_bits_of_the_exact_step) { check_sizes<companded>(); }
@@ -394,6 +396,38 @@ TEST(dynamic_blocks, have_the_codes_of_all_modes) {
 TEST(companded_blocks, have_the_codes_of_all_modes) {
   expect_codes_in_all_modes<companded<true>>();
   expect_codes_in_all_modes<companded<false>>();
+}
+
+// A block of a GPU divides in three operations. Quotients beside each border between two codes;
+// every 1021st significand of the divisor. (None of all significands has another quotient there.)
+TEST(block_divisor, has_the_quotients_beside_each_border) {
+  using lowp::detail::block_divisor;
+  std::vector<double> borders;
+  for (map const& values : {create_dynamic_map(true), create_dynamic_map(false)})
+    for (std::size_t i = 0; i + 1 < values.size(); ++i)
+      if (values[i] >= 0) borders.push_back((double{values[i]} + double{values[i + 1]}) / 2);
+  for (int k = 0; k < 255; ++k) {
+    double const half = k + 0.5;
+    borders.push_back(half / 255);
+    if (k < 127) borders.push_back(half / (254 - half));
+  }
+  for (float const scale : {1.0f, 0x1p-78f, 0x1p99f}) {
+    EXPECT_TRUE(block_divisor::permits(scale));
+    std::uint64_t wrong = 0;
+    for (std::uint32_t bits = float_bits(1.0f); bits < float_bits(2.0f); bits += 1021) {
+      float const d = float_of(bits) * scale;
+      block_divisor const divisor(d);
+      for (double const border : borders) {
+        auto const x = float_bits(static_cast<float>(border * double{d}));
+        for (std::uint32_t const each : {x - 1, x, x + 1})
+          wrong += divisor.quotient(float_of(each)) !=
+                   static_cast<float>(double{float_of(each)} / double{d});
+      }
+    }
+    EXPECT_EQ(wrong, 0u) << scale;
+  }
+  for (float const d : {0.0f, 0x1p-140f, 0x1.fffffep-79f, 0x1p100f, HUGE_VALF, std::nanf("")})
+    EXPECT_FALSE(block_divisor::permits(d)) << d;
 }
 
 // Every value of a map comes back, in every mode.

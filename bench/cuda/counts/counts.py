@@ -94,8 +94,8 @@ SIDE_BY_SIDE = {"writes": 0.50}
 SCALES = {"writes": 0.85, "reads": 1.12}
 # A warp's tiles lie side by side in rows of 8 bytes.
 ROWS_OF_TILES = {"writes": 0.19}
-# A thread reads four words of tables for an element. They lie in the first cache.
-TABLES = {"reads": 6.5}
+# A block reads its tables once, and each thread the scales of its chunk.
+TABLES = {"reads": 1.19}
 # Rows that are aligned to their elements end within a sector. The emulated GPU pairs the visits of a
 # warp's threads to an access by their number; those before a row's start come later.
 ODD = {"writes": 0.91, "turns": 1.77}
@@ -188,16 +188,18 @@ CASES = {
         bound="three blocks of Philox, each hashed for its elements, a division and a root."),
     "adamw_moment_report": Case("AdamW, all bfloat16, stochastic, moment_report", [2] * 4, [2] * 3,
                                 repeats=True, also=PHILOX | ADAMW,
-        budget={"sm_90": 1.35, "sm_100a": 1.9},
+        budget={"sm_90": 1.25, "sm_100a": 1.75},
         bound="as with update_report, and four sums in double."),
     "adamw_dynamic": Case("AdamW, 8-bit states of bitsandbytes, per_slot", [2, 2, 1, 1], [2, 1, 1],
-                          2 * 4 / 256, also=ADAMW,
-        budget={"sm_80": 1.1, "sm_90": 1.55, "sm_100a": 2.05},
-        bound="three divisions and a root, and ranks from tables.", traffic=TABLES),
+                          2 * 4 / 256, repeats=True,
+                          also=ADAMW | {r"LDS.*\+-0x": 9 / 8},  # ranks of both moments
+        budget={"sm_90": 1.4, "sm_100a": 1.95},
+        bound="a division, a root, and ranks from tables in shared memory.", traffic=TABLES),
     "adamw_companded": Case("AdamW, 8-bit states of FlashOptim, per_slot", [2, 2, 1, 1], [2, 1, 1],
-                            2 * 2 / 32, also=ADAMW,
-        budget={"sm_80": 1.55, "sm_90": 2.2, "sm_100a": 3.1},
-        bound="seven divisions and four roots, equal to the package's in every bit.",
+                            2 * 2 / 32, repeats=True,
+                            also=ADAMW | {r"F2I\S*FLOOR": 9 / 8},  # codes of both moments
+        budget={"sm_80": 1.15, "sm_90": 1.6, "sm_100a": 2.55},
+        bound="two divisions and two roots, equal to the package's in every bit.",
         traffic={"reads": 1.06}),  # a scale for each chunk
     "adamw_list": Case("AdamW, all bfloat16, stochastic, list", [2] * 4, [2] * 3,
                        also=PHILOX | ADAMW,

@@ -75,7 +75,7 @@ struct grid {
     constexpr std::uint64_t large = cuda::tuning::reporting_blocks;
     if constexpr (is_widest<Call>) {
       std::uint64_t blocks = call.table.tiles;
-      if constexpr (cuda::is_reported<Report>)
+      if constexpr (cuda::is_reported<Report> || requires { requires Call::has_few_blocks; })
         blocks = !now.is_large ? 1 : blocks < large ? blocks : large;
       if constexpr (requires { call.dynamic_bytes; })
         launch(named<Case, Call>{call}, blocks, call.dynamic_bytes);
@@ -327,12 +327,13 @@ auto states() {
 COUNT(adamw_fast, update, of<bf16>(), of<bf16>(), of<bf16>(), of<bf16>(), adam, 1, fast)
 COUNT(adamw_moment_report, update, of<bf16>(), of<bf16>(), of<bf16>(), of<bf16>(), adam, 1, random,
       at<moment_report>())
-COUNT(adamw_dynamic, update, of<bf16>(), of<bf16>(),
-      (states<dynamic_blocks, true, std::uint8_t, float, 256>()),
-      (states<dynamic_blocks, false, std::uint8_t, float, 256>()), adam, 1, rounded_weights)
-COUNT(adamw_companded, update, of<bf16>(), of<bf16>(),
-      (states<companded_blocks, true, std::int8_t, f16, 32>()),
-      (states<companded_blocks, false, std::uint8_t, f16, 32>()), adam, 1, rounded_weights)
+// A block reads its tables once, so it has more elements.
+COUNT_ROWS(adamw_dynamic, 1024, 8192, 1 << 17, update, of<bf16>(), of<bf16>(),
+           (states<dynamic_blocks, true, std::uint8_t, float, 256>()),
+           (states<dynamic_blocks, false, std::uint8_t, float, 256>()), adam, 1, rounded_weights)
+COUNT_ROWS(adamw_companded, 1024, 8192, 1 << 17, update, of<bf16>(), of<bf16>(),
+           (states<companded_blocks, true, std::int8_t, f16, 32>()),
+           (states<companded_blocks, false, std::uint8_t, f16, 32>()), adam, 1, rounded_weights)
 COUNT(adamw_blocks, update, of<bf16>(), of<bf16>(), (blocks<128, e4m3>()), (blocks<128, e5m2>()),
       adam, 1, random)
 struct adamw_list {
@@ -394,53 +395,85 @@ COUNT_ROWS(layer_norm_backward, 128, 4096, 1 << 18, layer_norm_backward, of<bf16
 COUNT_ROWS(cross_entropy, 50304, 1024, 1 << 18, cross_entropy, of<bf16>(),
            of<std::int32_t>(now.rows()), columns(), summed, of<f32>(now.rows()), of<bf16>())
 
-// Kernels that traffic.py must refuse. In this order: stores split lines, bytes are read again,
-// blocks are few, threads meet in a bank.
-template <int Number>
+// Kernels that traffic.py must refuse: copies as streams move, rows that share a warp, and blocks
+// of states. A fault is a store that splits sectors, a second read, few blocks, or one bank.
+enum class shaped : std::uint8_t { stream, short_rows, states };
+enum class fault : std::uint8_t { split, second_read, few_blocks, conflicts };
+template <shaped Shape, fault Fault>
 struct planted_copy {
   static constexpr unsigned least_blocks = 0;
   unsigned char const* from;
   unsigned char* to;
   std::size_t chunks;
 
+  /// Returns the place of a store: in a stream that of the load, else in a row of 16 chunks.
+  __device__ static std::size_t place(std::size_t i) {
+    std::size_t const turn = i / 32 % 2, row = Shape == shaped::short_rows ? 8 : 32,
+                      in_row = i % row;
+    return i / 64 * 64 + i % 32 / row * 2 * row +
+           (Fault == fault::split ? in_row * 2 + turn : turn * row + in_row);
+  }
+  /// Returns the chunk or the words of a table that are read again.
+  __device__ std::uint32_t again(cuda::gpu_thread const& thread, std::size_t i,
+                                 cuda::piece<16> const& x) const {
+    if (Shape != shaped::states)
+      return thread
+          .read<cuda::piece<16>>(from + 16 * (Shape == shaped::stream ? chunks - 1 - i : i ^ 15))
+          .word[0];
+    std::uint32_t sum = 0;
+    for (std::uint32_t const code : x.word)
+      sum += thread.read<std::uint32_t>(from + code % 256 * 4);
+    return sum;
+  }
   __device__ void run(cuda::gpu_thread const& thread) const {
     using piece = cuda::piece<16>;
     auto* const shared = thread.shared<piece, 32 * 32>();
     std::size_t const threads = thread.blocks() * thread.threads();
     for (std::size_t i = thread.block() * thread.threads() + thread.thread(); i < chunks;
          i += threads) {
-      std::size_t const first = Number == 0 ? i / 64 * 64 + i % 32 * 2 + i / 32 % 2 : i;
       piece x = thread.read<piece>(from + 16 * i);
-      if constexpr (Number == 1)
-        x.word[0] ^= thread.read<piece>(from + 16 * (chunks - 1 - i)).word[0];
-      if constexpr (Number == 3) {
+      if constexpr (Fault == fault::second_read) x.word[0] ^= again(thread, i, x);
+      if constexpr (Fault == fault::conflicts) {
         shared[thread.thread() % 32 * 32] = x;
         thread.warp_barrier();
         x = shared[(thread.thread() + 1) % 32 * 32];
       }
-      thread.write(to + 16 * first, x);
+      if constexpr (Shape == shaped::states && Fault == fault::split)
+        for (std::size_t half = 0; half < 2; ++half)
+          thread.write(to + 16 * i + 8 * half,
+                       cuda::piece<8>{{x.word[2 * half], x.word[2 * half + 1]}});
+      else
+        thread.write(to + 16 * place(i), x);
     }
   }
 };
-template <int Number>
-void plant(auto of_case) {
-  using call = planted_copy<Number>;
+template <class Case, shaped Shape, fault Fault>
+void plant() {
+  using call = planted_copy<Shape, Fault>;
   std::size_t const bytes = now.elements * sizeof(f32);
-  std::uint64_t const blocks = Number == 2 ? 2 : bytes / 16 / cuda::tuning::block_threads;
-  launch(named<decltype(of_case), call>{{reinterpret_cast<unsigned char*>(of<f32>().data()),
-                                         reinterpret_cast<unsigned char*>(of<f32>().data()),
-                                         bytes / 16}},
+  std::uint64_t const blocks =
+      Fault == fault::few_blocks ? 2 : bytes / 16 / cuda::tuning::block_threads;
+  launch(named<Case, call>{{reinterpret_cast<unsigned char*>(of<f32>().data()),
+                            reinterpret_cast<unsigned char*>(of<f32>().data()), bytes / 16}},
          blocks);
 }
-#define PLANT(name, number)                      \
-  struct name {                                  \
-    static void run() { plant<number>(name{}); } \
-  };                                             \
-  bool const name##_is_listed = list(&name::run);
-PLANT(planted_split, 0)
-PLANT(planted_second_read, 1)
-PLANT(planted_few_blocks, 2)
-PLANT(planted_conflicts, 3)
+#define PLANT(shape, kind)                                                               \
+  struct planted_##shape##_##kind {                                                      \
+    static void run() { plant<planted_##shape##_##kind, shaped::shape, fault::kind>(); } \
+  };                                                                                     \
+  bool const shape##_##kind##_is_listed = list(&planted_##shape##_##kind::run);
+PLANT(stream, split)
+PLANT(stream, second_read)
+PLANT(stream, few_blocks)
+PLANT(stream, conflicts)
+PLANT(short_rows, split)
+PLANT(short_rows, second_read)
+PLANT(short_rows, few_blocks)
+PLANT(short_rows, conflicts)
+PLANT(states, split)
+PLANT(states, second_read)
+PLANT(states, few_blocks)
+PLANT(states, conflicts)
 
 }  // namespace counted
 

@@ -11,7 +11,7 @@ COMMAND runs the program of kernels.cu on a device that counts if GPUEMU_TRAFFIC
     turns     of the busiest bank of shared memory, for each sector: one; an H100's copy has time for 2.7
     blocks    on tensors of 2^28 elements: two for each of 132 multiprocessors
 
-A case of counts.py names a budget that differs. Each planted kernel must miss one of them."""
+A case of counts.py names a budget that differs. Each planted kernel must miss one of a case."""
 import dataclasses
 import os
 import re
@@ -22,8 +22,11 @@ sys.dont_write_bytecode = True  # beside the sources
 from counts import CASES
 
 BUDGET = {"writes": 1.0, "reads": 1.0, "turns": 1.0, "blocks": 2 * 132}
-PLANTED = {"planted_split": "writes", "planted_second_read": "reads", "planted_conflicts": "turns",
-           "planted_few_blocks": "blocks"}
+FAULTS = {"split": "writes", "second_read": "reads", "few_blocks": "blocks", "conflicts": "turns"}
+# By the shape of a planted kernel: the case whose budget it must miss. A shape has each fault.
+SHAPES = {"stream": "cast_bf16", "short_rows": "softmax_short", "states": "adamw_dynamic"}
+PLANTED = {f"planted_{shape}_{fault}": (missed, SHAPES[shape])
+           for shape in SHAPES for fault, missed in FAULTS.items()}
 NAME = re.compile(r"counted::named<counted::(\w+), ")
 
 
@@ -104,7 +107,8 @@ def main():
         name = NAME.match(symbol)[1]
         team = re.search(r"row_kernel_call<(\d+)", symbol)
         if name in PLANTED:
-            found, budget, expected = figures_of(kernel, 4, 4), BUDGET, [PLANTED[name]]
+            missed, of_case = PLANTED[name]
+            found, budget, expected = figures_of(kernel, 4, 4), BUDGET | CASES[of_case].traffic, [missed]
         else:
             name = case_of(name, symbol)
             case = CASES[name]

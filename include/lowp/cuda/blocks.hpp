@@ -9,7 +9,8 @@ namespace lowp::cuda {
 
 template <int Block, class Codes, class Rule>
 struct blocked_kernel_operand {
-  static constexpr bool is_collective = Codes::is_written;
+  using tables = shared_tables<Rule>;
+  static constexpr bool is_collective = Codes::is_written || tables::exist;
   /// True for an output: a kernel finds its blocks' scales before it rounds.
   static constexpr bool finds_scales = Codes::is_written && !Codes::is_read;
   static constexpr bool has_tiles = requires { requires Rule::has_tiles; };
@@ -20,6 +21,7 @@ struct blocked_kernel_operand {
 
   Codes codes;
   Rule rule;
+  bool is_by_tables;  ///< and to nearest even
 };
 
 /// A block is a whole number of chunks. Their threads are neighbours in a warp, because a pass is a
@@ -28,6 +30,7 @@ template <int Block, class Codes, class Rule, bool IsComputed, class Hardware, i
 class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware, Rows> {
   using operand_type = blocked_kernel_operand<Block, Codes, Rule>;
   using scale_type = typename Rule::scale_type;
+  using tables = typename operand_type::tables;
   using word = typename piece<sizeof(scale_type)>::word_type;
   static constexpr bool has_tiles = operand_type::has_tiles;
   // Codes that are no numbers of their type.
@@ -60,7 +63,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     if constexpr (has_own_codes) {
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < chunk_size; ++k)
-        x[k] = operand_.rule.decode_code(codes_.code(pass, k), scale(k));
+        x[k] = operand_.rule.decode_code(codes_.code(pass, k), scale(k), tables::of(thread));
     } else {
       codes_.decode(thread, pass, x);
       LOWP_UNROLL_ON_GPU
@@ -221,10 +224,13 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   template <int N>
   LOWP_FN bool needs_rule(auto const& tensor) const {
     Rule const rule = rule_of(tensor);
-    bool result = has_own_codes;
-    if constexpr (requires { rule.is_plain(largest_[0], factor_[0]); }) {
-      LOWP_UNROLL_ON_GPU
-      for (int i = 0; i < N; ++i) result = result || !rule.is_plain(largest_[i], factor_[i]);
+    bool result = has_own_codes && !operand_.is_by_tables;
+    LOWP_UNROLL_ON_GPU
+    for (int i = 0; i < N; ++i) {
+      if constexpr (tables::exist)
+        result = result || !detail::block_divisor::permits(factor_[i]);
+      else if constexpr (requires { rule.is_plain(largest_[i], factor_[i]); })
+        result = result || !rule.is_plain(largest_[i], factor_[i]);
     }
     return result;
   }
@@ -233,14 +239,16 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     Rule const rule = rule_of(tensor);
     float const factor = factor_[pass];
     auto const& rounding = mode_of(operand_.codes.rounding);
-    if (needs_rule_) {
+    // Tables have no place for a larger one than the largest.
+    auto const present = [&](int k) { return !tables::exist || k < count ? x[k] : 0; };
+    if (tables::exist ? thread.any_of_warp(needs_rule_) : needs_rule_) {
       chunk_bits const random = codes_.bits(first);
       struct element {
         float x;
         std::uint32_t random_or_code;
       } each[chunk_size];
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) each[k] = {x[k], random(k)};
+      for (int k = 0; k < chunk_size; ++k) each[k] = {present(k), random(k)};
       // Few chunks come here, so they share one text.
       LOWP_KEEP_LOOP
       for (int k = 0; k < chunk_size; ++k) {
@@ -255,18 +263,9 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
       for (int k = 0; k < chunk_size; ++k) codes_.set_code(k, each[k].random_or_code);
       return;
     }
+    if constexpr (tables::exist) return encoding::encode_by_tables(codes_, factor, present, thread);
     float scaled[chunk_size];
-    bool divides = false;
-    if constexpr (requires { rule.divides(); }) divides = rule.divides();
-    if (divides) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k)
-        scaled[k] = lanes::div(encoding::without_sign_for_nibbles(x[k]), factor);
-    } else {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k)
-        scaled[k] = lanes::mul(encoding::without_sign_for_nibbles(x[k]), factor);
-    }
+    encoding::scale(rule, x, factor, scaled);
     if constexpr (encoding::converts_nibbles) {
       codes_.set_nibbles(Hardware::nibbles(std::type_identity<typename Codes::type>{}, scaled));
     } else if constexpr (encoding::encodes_nibbles) {

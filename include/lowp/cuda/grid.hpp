@@ -39,6 +39,9 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, Kernel
   static constexpr bool is_collective =
       is_reported<Report> || (KernelOperand::is_collective || ...);
 
+  /// True if a block has to do much once, however few its tiles are.
+  static constexpr bool has_few_blocks = (keeps_tables<KernelOperand> || ...);
+
   Make make_function;
   Report* reports;
   std::uint32_t stride;
@@ -52,6 +55,7 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, Kernel
       if (function.is_idle) return;
     using runner = tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report,
                                std::index_sequence<K...>, KernelOperand...>;
+    keep_tables<KernelOperand...>(thread);
     runner(thread, function, reports, stride, width)
         .run(table, indexed<K, KernelOperand>::value...);
   }

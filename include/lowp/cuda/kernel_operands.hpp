@@ -55,7 +55,10 @@ struct kernel_operand_for<simd::blocked<T, Block, A, R, Order, Rule>> {
   using codes = kernel_operand_for<simd::operand<T, A, R, Order>>;
   using type = blocked_kernel_operand<Block, typename codes::type, Rule>;
   static type of(simd::blocked<T, Block, A, R, Order, Rule> const& o, detail::nans kind) {
-    return {codes::of(o.codes, kind), o.rule};
+    bool is_by_tables = type::tables::exist && std::same_as<R, nearest_even>;
+    if constexpr (type::tables::exist && std::same_as<R, rounding_mode>)
+      is_by_tables = o.codes.rounding.is_nearest_even();
+    return {codes::of(o.codes, kind), o.rule, is_by_tables};
   }
 };
 template <class Operand>

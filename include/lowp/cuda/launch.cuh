@@ -88,7 +88,8 @@ class gpu_grid {
   void run(Call const& call) {
     static_assert(sizeof(Call) <= parameter_bytes);
     if (!outcome_.ok()) return;
-    constexpr std::uint64_t most = is_reported<Report> ? tuning::reporting_blocks : 0x7fffffff;
+    constexpr bool has_few = is_reported<Report> || requires { requires Call::has_few_blocks; };
+    constexpr std::uint64_t most = has_few ? tuning::reporting_blocks : 0x7fffffff;
     std::uint64_t const blocks = call.table.tiles < most ? call.table.tiles : most;
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(blocks));

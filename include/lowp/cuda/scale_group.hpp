@@ -6,6 +6,7 @@
 
 #include <lowp/cuda/accessor.hpp>
 #include <lowp/report/warp_sums.hpp>
+#include <lowp/storage/scale.hpp>
 
 namespace lowp::cuda {
 
@@ -110,6 +111,38 @@ struct scale_group {
   }
 };
 
+/// The tables of a rule that has some, in the memory that a block of threads shares.
+template <class Rule>
+struct shared_tables {
+  static constexpr bool exist = requires { typename Rule::tables_type; };
+
+  LOWP_FN static auto const& of([[maybe_unused]] auto const& thread) {
+    if constexpr (exist)
+      return *thread.template shared<typename Rule::tables_type, 1>();
+    else
+      return exist;
+  }
+  LOWP_FN static void copy(auto const& thread) {
+    using quad = piece<16>;
+    auto* const to = thread.template shared<typename Rule::tables_type, 1>();
+    for (unsigned i = thread.thread(); i < sizeof *to / sizeof(quad); i += thread.threads())
+      reinterpret_cast<quad*>(to)[i] = thread.template read<quad>(
+          reinterpret_cast<unsigned char const*>(&Rule::tables()) + i * sizeof(quad));
+  }
+};
+template <class KernelOperand>
+inline constexpr bool keeps_tables = requires { requires KernelOperand::tables::exist; };
+
+/// Copies the tables of operands: decode and encode read there.
+template <class... KernelOperand>
+LOWP_FN void keep_tables(auto const& thread) {
+  auto const copy = [&]<class S>(std::type_identity<S>) {
+    if constexpr (keeps_tables<S>) S::tables::copy(thread);
+  };
+  (copy(std::type_identity<KernelOperand>{}), ...);
+  if constexpr ((keeps_tables<KernelOperand> || ...)) thread.barrier();
+}
+
 /// @tparam CodesEncode  true if the accessor of the codes has a faster way itself
 template <class Codes, class Rule, class Hardware, bool CodesEncode>
 struct scaled_encoding {
@@ -128,6 +161,30 @@ struct scaled_encoding {
         Hardware::nibbles(std::type_identity<typename Codes::type>{}, x);
       };
 
+  /// Encodes to nearest a block of which block_divisor permits the factor.
+  LOWP_FN static void encode_by_tables(auto& codes, float factor, auto const& x,
+                                       auto const& thread) {
+    detail::block_divisor const divisor(factor);
+    codes.clear();
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k)
+      codes.set_code(k, Rule::encode_plain(x(k), divisor, shared_tables<Rule>::of(thread)));
+  }
+
+  LOWP_FN static void scale(Rule const& rule, float const (&x)[chunk_size], float factor,
+                            float (&scaled)[chunk_size]) {
+    bool divides = false;
+    if constexpr (requires { rule.divides(); }) divides = rule.divides();
+    if (divides) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        scaled[k] = lanes::div(without_sign_for_nibbles(x[k]), factor);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        scaled[k] = lanes::mul(without_sign_for_nibbles(x[k]), factor);
+    }
+  }
   template <class F>
   LOWP_FN static F without_sign_for_nibbles(F const& x) {
     if constexpr (encodes_nibbles && !converts_nibbles)

@@ -199,6 +199,10 @@ class rounding_mode {
     return (fixed + ((random & random_mask_) << (bits - 16))) >> (bits - B);
   }
   LOWP_FN constexpr bool inward(bool negative) const { return inward_[negative ? 1 : 0]; }
+  LOWP_FN constexpr bool is_nearest_even() const {
+    constexpr word half = 1u << (bits - 1);
+    return increment_[0][0] == half - 1 && increment_[0][1] == half;
+  }
   LOWP_FN constexpr detail::random_origin origin() const { return random_; }
   // See basic_stochastic.
   LOWP_FN constexpr rounding_mode at(std::uint64_t step) const {

@@ -105,6 +105,14 @@ template <class F>
 LOWP_FN constexpr F absolute(F const& a) {
   return from_bits<F>(magnitude(a));
 }
+/// Likewise. nvcc would make an integer's operation one that flushes, under --use_fast_math.
+template <class F>
+LOWP_FN F size_of(F const& x) {
+  if constexpr (requires { lane<F>::absolute(x); })
+    return lane<F>::absolute(x);
+  else
+    return absolute(x);
+}
 /// Returns the magnitude of a with the sign of b.
 template <class F>
 LOWP_FN constexpr F copysign(F const& a, F const& b) {

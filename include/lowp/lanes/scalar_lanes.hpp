@@ -120,8 +120,10 @@ struct lane<float> {
   LOWP_PTX_OF_TWO(larger_or_nan, "max.NaN.f32")
 #endif
   LOWP_PTX(float, sqrt, float, "sqrt.rn.f32", "f", "f")
+  LOWP_PTX(float, inverse, float, "rcp.rn.f32", "f", "f")
   LOWP_PTX(float, absolute, float, "abs.f32", "f", "f")
   LOWP_PTX(word, to_word, float, "cvt.rzi.u32.f32", "r", "f")
+  LOWP_PTX(word, floor_to_word, float, "cvt.rmi.s32.f32", "r", "f")
   LOWP_PTX(double, widen, float, "cvt.f64.f32", "d", "f")
   LOWP_PTX(float, narrowed, double, "cvt.rn.f32.f64", "f", "d")
 #undef LOWP_PTX
@@ -137,12 +139,16 @@ struct lane<float> {
 #undef LOWP_PTX_OF_THREE
 #else
   LOWP_FN static word to_word(float x) { return static_cast<word>(static_cast<std::int32_t>(x)); }
+  LOWP_FN static word floor_to_word(float x) {
+    return static_cast<word>(static_cast<std::int32_t>(__builtin_floorf(x)));
+  }
   LOWP_FN static double widen(float x) { return static_cast<double>(x); }
   LOWP_FN static float narrowed(double x) { return static_cast<float>(x); }
   LOWP_FN static float add(float a, float b) { return a + b; }
   LOWP_FN static float sub(float a, float b) { return a - b; }
   LOWP_FN static float mul(float a, float b) { return a * b; }
   LOWP_FN static float div(float a, float b) { return a / b; }
+  LOWP_FN static float inverse(float a) { return 1 / a; }
   LOWP_FN static float sqrt(float a) { return __builtin_sqrtf(a); }
   LOWP_FN static float fma(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
 #endif

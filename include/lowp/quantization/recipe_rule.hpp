@@ -194,7 +194,7 @@ struct recipe_rule {
   }
   template <class U>
     requires is_integer_code<T>
-  LOWP_FN auto decode_code(U const& code, scale_type scale) const {
+  LOWP_FN auto decode_code(U const& code, scale_type scale, auto const&...) const {
     return decode(integer_value<decltype(lowp::lane<U>::to_real(code))>(code), scale);
   }
 

@@ -59,7 +59,8 @@ class amax_lanes {
 
   LOWP_FN void add(F const& x) {
     if constexpr (requires { lane<F>::maximum_number(x, x); })
-      largest_ = lanes::bits(lane<F>::maximum_number(size_of(x), lanes::from_bits<F>(largest_)));
+      largest_ =
+          lanes::bits(lane<F>::maximum_number(lanes::size_of(x), lanes::from_bits<F>(largest_)));
     else
       add_number(lanes::from_bits<F>(
           lanes::select(lanes::is_nan(x), lanes::broadcast<U>(0), lanes::magnitude(x))));
@@ -75,14 +76,6 @@ class amax_lanes {
   }
 
  private:
-  /// Returns |x|. nvcc would make an integer's operation one that flushes, under --use_fast_math.
-  LOWP_FN static F size_of(F const& x) {
-    if constexpr (requires { lane<F>::absolute(x); })
-      return lane<F>::absolute(x);
-    else
-      return lanes::absolute(x);
-  }
-
   U largest_ = lanes::broadcast<U>(0);
 };
 

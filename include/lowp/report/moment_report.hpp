@@ -57,16 +57,25 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
+/// The sum of one GPU thread: it is short, and compensation would take registers that it lacks.
+struct sum_of_thread {
+  double all = 0;
+
+  LOWP_FN void add(double x) { all = lanes::add(all, x); }
+  LOWP_FN void add_to(compensated_sum& total) const { total += compensated_sum{all, 0}; }
+};
+
 template <class F>
 class moment_lanes {
   using U = lanes::word<F>;
   using D = lanes::wide<F>;
   using M = lanes::mask<F>;
+  using sum = std::conditional_t<std::is_same_v<F, float>, sum_of_thread, compensated_lanes<D>>;
 
   struct sums {
     lane_counter<F> wished = 0, stalled = 0, nonfinite = 0;
     F error = lanes::broadcast<F>(0), size = lanes::broadcast<F>(0);  // of a batch
-    compensated_lanes<D> errors, sizes;
+    sum errors, sizes;
   };
 
  public:

@@ -18,6 +18,23 @@ struct companded_rule {
   static constexpr bool is_counted = false;
   static constexpr std::uint32_t most = IsSigned ? 127 : 255;
 
+  /// Values of codes, as parts of the scale. A GPU's block has a copy.
+  struct alignas(16) tables_type {
+    std::uint32_t of_code[256] = {};
+  };
+  LOWP_FN static tables_type const& tables() {
+    static constexpr tables_type all = [] {
+      tables_type made;
+      for (int code = 0; code < 256; ++code) {
+        int const number = IsSigned && code > 127 ? code - 256 : code;
+        float const x = static_cast<float>(number) / static_cast<float>(most);
+        made.of_code[code] = lanes::bits(IsSigned ? x / (2 - (x < 0 ? -x : x)) : x);
+      }
+      return made;
+    }();
+    return all;
+  }
+
   LOWP_HOST_FN companded_rule after(std::size_t) const { return *this; }
   LOWP_FN static bool stores_finite(float16 scale) {
     return (scale.bits() & 0x7fff) < float16::descriptor.infinity_code();
@@ -53,21 +70,22 @@ struct companded_rule {
     U const code = IsSigned ? select(is_negative, broadcast<U>(0) - size, size) & 0xff : size;
     return encoded<U, mask<F>>{code, greater(code, code)};
   }
+  /// Likewise to nearest, by the divisor of a block.
+  LOWP_FN static std::uint32_t encode_plain(float x, block_divisor const& largest,
+                                            tables_type const&) {
+    float y = x;
+    if constexpr (!IsSigned) y = lanes::sqrt(lanes::maximum_number(x, 0.0f));
+    y = largest.quotient(y);
+    if constexpr (IsSigned) y = lanes::div(lanes::add(y, y), lanes::add(1.0f, lanes::size_of(y)));
+    float const place = lanes::mul(y, static_cast<float>(most));
+    return lane<float>::floor_to_word(lanes::add(place, 0.5f)) & 0xff;
+  }
   template <class U>
-  LOWP_FN auto decode_code(U const& code, float16 stored) const {
+  LOWP_FN auto decode_code(U const& code, float16 stored, tables_type const& all = tables()) const {
     using namespace lanes;
     using F = decltype(lowp::lane<U>::to_real(code));
-    auto const is_negative = greater(code, broadcast<U>(IsSigned ? most : most + 1));
-    U const size = select(is_negative, broadcast<U>(256) - code, code);
-    F x = div(to_real(size), broadcast<F>(static_cast<float>(most)));
-    F const scale = broadcast<F>(float{stored});
-    if constexpr (IsSigned) {
-      x = mul(div(x, sub(broadcast<F>(2), x)), scale);
-      return select(is_negative, negative(x), x);
-    } else {
-      x = mul(x, scale);
-      return mul(x, x);
-    }
+    F const x = mul(from_bits<F>(lookup(all.of_code, code)), broadcast<F>(float{stored}));
+    return IsSigned ? x : mul(x, x);
   }
 };
 

@@ -54,14 +54,15 @@ struct dynamic_values {
 };
 
 /// Finds the rank of a magnitude up to 1: the nearest or, if not IsNearest, the one below. A cell
-/// is the floats that share their leading bits. It holds the rank of its first numbers and the
-/// last of them. Cells are so small that at most one rank begins in each.
+/// is the floats that share their leading bits, so few that at most one rank begins there. Its word
+/// plus such a float has the rank above the other bits.
 template <bool IsSigned, bool IsNearest>
 struct dynamic_ranks {
   using values = dynamic_values<IsSigned>;
   static constexpr int bits = IsSigned ? 17 : 16;  // of a float, that do not tell its cell
   static constexpr std::uint32_t below = (1u << bits) - 1;
   static constexpr std::uint32_t first = (IsSigned ? 105u : 104u) << (23 - bits);  // 2^-22, 2^-23
+  static constexpr std::uint32_t least = first << bits;
   static constexpr std::uint32_t count = (127u << (23 - bits)) - first + 1;
 
   std::uint32_t cells[count] = {};
@@ -73,19 +74,17 @@ struct dynamic_ranks {
     for (std::uint32_t i = 0; i < count; ++i) {
       std::uint32_t const most = (first + i) << bits | below;
       bool const ends = border <= most;
-      made.cells[i] = rank << 24 | (ends ? border & below : below);
+      made.cells[i] = (rank << bits) + below - (ends ? border : most);
       if (ends) border = last_of(++rank, all);
     }
     return made;
   }
 
+  /// @param magnitude  `least` or more: smaller ones have its rank
   template <class U>
-  LOWP_FN static U of(U const& magnitude) {
+  LOWP_FN U of(U const& magnitude) const {
     using namespace lanes;
-    static constexpr dynamic_ranks all = make();
-    U const cell = lookup(all.cells, max(magnitude >> bits, broadcast<U>(first)) - first);
-    U const rank = cell >> 24;
-    return select(greater(magnitude & below, cell & below), rank + 1, rank);
+    return (magnitude + lookup(cells, (magnitude >> bits) - first)) >> bits;
   }
 
  private:
@@ -109,6 +108,17 @@ struct dynamic_rule {
   static constexpr bool is_counted = false;
   static constexpr std::uint32_t zero = dynamic_values<IsSigned>::zero;
 
+  /// A GPU's block has a copy of these.
+  struct alignas(16) tables_type {
+    dynamic_values<IsSigned> values;
+    dynamic_ranks<IsSigned, true> ranks;
+  };
+  LOWP_FN static tables_type const& tables() {
+    static constexpr tables_type all{dynamic_values<IsSigned>::make(),
+                                     dynamic_ranks<IsSigned, true>::make()};
+    return all;
+  }
+
   LOWP_HOST_FN dynamic_rule after(std::size_t) const { return *this; }
   LOWP_FN static bool stores_finite(float absmax) { return lanes::is_finite(absmax); }
   template <class F>
@@ -124,33 +134,50 @@ struct dynamic_rule {
                       special_results<U> const&) const {
     using namespace lanes;
     F const y = div(x, largest);
-    auto const is_negative = equal(bits(y) >> 31, broadcast<U>(1));
-    U a = select(lanes::is_finite(y), lanes::magnitude(y), broadcast<U>(0));
-    if constexpr (!IsSigned) a = select(is_negative, broadcast<U>(0), a);
-    U code = ranked<F>(a, is_negative, random, rounding);
-    if constexpr (IsSigned)
-      code = select(is_negative, broadcast<U>(zero) - min(code, broadcast<U>(zero)), code + zero);
+    auto const is_finite = lanes::is_finite(y);
+    U const b = select(is_finite, bits(y), broadcast<U>(0));
+    U const code = with_sign(ranked<F>(to_magnitude(b), b, random, rounding), b);
     return encoded<U, mask<F>>{code, greater(code, code)};
   }
+  /// Likewise to nearest, by the divisor of a block.
+  LOWP_FN static std::uint32_t encode_plain(float x, block_divisor const& largest,
+                                            tables_type const& all) {
+    float const y = largest.quotient(x), a = IsSigned ? lanes::size_of(y) : y;
+    return with_sign(all.ranks.of(lanes::bits(
+                         lanes::maximum_number(a, lanes::from_bits<float>(all.ranks.least)))),
+                     lanes::bits(y));
+  }
   template <class U>
-  LOWP_FN auto decode_code(U const& code, float largest) const {
+  LOWP_FN auto decode_code(U const& code, float largest, tables_type const& all = tables()) const {
     using F = decltype(lowp::lane<U>::to_real(code));
-    return lanes::mul(value_of<F>(code), lanes::broadcast<F>(largest));
+    return lanes::mul(value_of<F>(code, all), lanes::broadcast<F>(largest));
   }
 
  private:
-  template <class F>
-  LOWP_FN static F value_of(lanes::word<F> const& code) {
-    static constexpr auto all = dynamic_values<IsSigned>::make();
-    return lanes::from_bits<F>(lanes::lookup(all.of_code, code));
+  template <class U>
+  LOWP_FN static U to_magnitude(U const& b) {
+    return IsSigned ? b & (lanes::binary32_sign - 1) : lanes::max(b, lanes::broadcast<U>(0));
   }
-  template <class F, class U, class M, class R>
-  LOWP_FN static U ranked(U const& a, M const& is_negative, U const& random, R const& rounding) {
+  template <class U>
+  LOWP_FN static U with_sign(U const& rank, [[maybe_unused]] U const& b) {
     using namespace lanes;
-    if constexpr (std::is_same_v<R, nearest_even>) return dynamic_ranks<IsSigned, true>::of(a);
+    if constexpr (!IsSigned) return rank;
+    return select(greater(broadcast<U>(0), b), broadcast<U>(zero) - min(rank, broadcast<U>(zero)),
+                  rank + zero);
+  }
+  template <class F>
+  LOWP_FN static F value_of(lanes::word<F> const& code, tables_type const& all = tables()) {
+    return lanes::from_bits<F>(lanes::lookup(all.values.of_code, code));
+  }
+  template <class F, class U, class R>
+  LOWP_FN static U ranked(U const& a, U const& signs, U const& random, R const& rounding) {
+    using namespace lanes;
+    if constexpr (std::is_same_v<R, nearest_even>)
+      return tables().ranks.of(max(a, broadcast<U>(dynamic_ranks<IsSigned, true>::least)));
+    static constexpr auto lower = dynamic_ranks<IsSigned, false>::make();
     constexpr int width = 24;
     constexpr std::uint32_t half = 1u << (width - 1);
-    U const rank = dynamic_ranks<IsSigned, false>::of(a);
+    U const rank = lower.of(max(a, broadcast<U>(lower.least)));
     F const low = value_of<F>(rank + zero), high = value_of<F>(rank + (zero + 1));
     U fraction = to_word(mul(div(sub(from_bits<F>(a), low), sub(high, low)),
                              broadcast<F>(static_cast<float>(1u << width))));
@@ -163,6 +190,7 @@ struct dynamic_rule {
       fraction = select(greater(a, bits(low)), max(fraction, broadcast<U>(1)), broadcast<U>(0));
     }
     U const odd = (rank + zero) & 1;
+    auto const is_negative = greater(broadcast<U>(0), signs);
     return rank +
            ((fraction + rounding.template increment<width>(odd, is_negative, random)) >> width);
   }

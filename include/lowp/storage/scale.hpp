@@ -77,6 +77,28 @@ struct block_scale_of {
   F factor;
 };
 
+LOWP_EXACT_BEGIN
+
+/// A block's largest magnitude. Its quotients are at most 1. A test takes those of many
+/// significands at each border between two codes.
+struct block_divisor {
+  float negative, inverse;
+
+  LOWP_FN explicit block_divisor(float d)
+      : negative(lanes::mul(d, -1.0f)), inverse(lane<float>::inverse(d)) {}
+  [[nodiscard]] LOWP_FN float quotient(float x) const {
+    float const q = lanes::mul(x, inverse);
+    return lanes::fma(lanes::fma(q, negative, x), inverse, q);
+  }
+  /// Returns false if a remainder may lose bits.
+  LOWP_FN static bool permits(float d) {
+    constexpr std::uint32_t least = lanes::bits(0x1p-78f);
+    return lanes::bits(d) - least < lanes::bits(0x1p100f) - least;
+  }
+};
+
+LOWP_EXACT_END
+
 /// The rule of block_cast, of moments in blocks too. A rule says what the accessor of a block does:
 ///
 ///     scales(F amax, first block) -> block_scale_of<F>, in lanes of blocks
