@@ -12,6 +12,7 @@ file(STRINGS ${tests}/project/flags/result.hpp expected REGEX "expected_fingerpr
 list(GET expected -1 expected)  # that of LOWP_TEST_SOME
 string(REGEX REPLACE "^.*0x|;.*$" "" expected "${expected}")
 
+set(heap --param ggc-min-heapsize=1000000)  # as in ../CMakeLists.txt: a tenth of the time
 set(i686_flags -msse2 -mfpmath=sse)
 set(aarch64_cpu -cpu max)
 set(aarch64_backends neon neon_bf16)
@@ -26,7 +27,7 @@ foreach(processor aarch64 i686 powerpc64le riscv64 s390x)
   endif()
   set(program ${SCRATCH}/${processor})
   execute_process(
-    COMMAND ${${processor}_compiler} -std=c++20 -Og -static ${${processor}_flags} ${warnings} -DLOWP_TEST_SOME -DUNIT=o2
+    COMMAND ${${processor}_compiler} -std=c++20 -Og ${heap} -static ${${processor}_flags} ${warnings} -DLOWP_TEST_SOME -DUNIT=o2
             -I${ROOT}/include -I${tests} ${tests}/project/flags/unit.cpp ${tests}/project/sapphire/conformance.cpp
             -o ${program}
     COMMAND_ERROR_IS_FATAL ANY)
@@ -66,7 +67,7 @@ if(aarch64_compiler AND aarch64_emulator AND EXISTS ${googletest}/src/gtest-all.
   set(program ${SCRATCH}/programs)
   execute_process(COMMAND ${aarch64_compiler} ${flags} -w -O0 -c ${googletest}/src/gtest-all.cc -o ${SCRATCH}/gtest.o
                   COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND ${aarch64_compiler} ${flags} -w -Og ${sources} ${SCRATCH}/gtest.o -static -o ${program}
+  execute_process(COMMAND ${aarch64_compiler} ${flags} ${heap} -w -Og ${sources} ${SCRATCH}/gtest.o -static -o ${program}
                   ERROR_VARIABLE linked COMMAND_ERROR_IS_FATAL ANY)
   set(ENV{LOWP_ISA} neon_bf16)
   execute_process(COMMAND ${aarch64_emulator} -cpu max ${program} --gtest_brief=1 RESULT_VARIABLE status OUTPUT_VARIABLE said)
