@@ -124,6 +124,14 @@
 #define LOWP_EXACT_BEGIN \
   _Pragma("GCC push_options") _Pragma("GCC optimize(\"no-fast-math\",\"fp-contract=off\")")
 #define LOWP_EXACT_END _Pragma("GCC pop_options")
+// Opens such a region of functions that a kernel inlines, each with all that it calls. g++ then
+// optimises the kernel alone: it took a sixth of its time to optimise each layer of the loop.
+#define LOWP_LAYERS_BEGIN     \
+  _Pragma("GCC push_options") \
+      _Pragma("GCC optimize(\"O0\",\"strict-aliasing\",\"no-fast-math\",\"fp-contract=off\")")
+#endif
+#if !defined(LOWP_LAYERS_BEGIN)
+#define LOWP_LAYERS_BEGIN LOWP_EXACT_BEGIN
 #endif
 
 // Kernels live in an inline namespace that spells the unit's own instruction sets. Units built with

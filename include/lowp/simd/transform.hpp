@@ -8,7 +8,7 @@
 
 namespace lowp::simd {
 
-LOWP_EXACT_BEGIN
+LOWP_LAYERS_BEGIN
 
 /// Says that an operand holds numbers of a narrow format, unchanged.
 template <class Operand>

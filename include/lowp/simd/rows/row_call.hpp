@@ -71,6 +71,8 @@ struct label_call {
 template <class Isa, class Call>
 class row_loop;
 
+LOWP_LAYERS_BEGIN
+
 /// A call for rows first_row to first_row + rows of a matrix with `columns` columns. `operation`
 /// computes `out` from the scores and from per_column, which is the same in every row. It also
 /// computes the statistics, one float for each row. Each of them is a row_operand.
@@ -90,5 +92,7 @@ struct row_call {
     row_loop<Isa, row_call>(*this).over_rows();
   }
 };
+
+LOWP_EXACT_END
 
 }  // namespace lowp::simd

@@ -9,7 +9,7 @@
 
 namespace lowp::simd {
 
-LOWP_EXACT_BEGIN
+LOWP_LAYERS_BEGIN
 
 template <class Isa, class Call>
 class row_loop {
