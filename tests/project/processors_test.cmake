@@ -67,7 +67,7 @@ if(aarch64_compiler AND aarch64_emulator AND EXISTS ${googletest}/src/gtest-all.
   set(program ${SCRATCH}/programs)
   execute_process(COMMAND ${aarch64_compiler} ${flags} -w -O0 -c ${googletest}/src/gtest-all.cc -o ${SCRATCH}/gtest.o
                   COMMAND_ERROR_IS_FATAL ANY)
-  execute_process(COMMAND ${aarch64_compiler} ${flags} ${heap} -w -Og ${sources} ${SCRATCH}/gtest.o -static -o ${program}
+  execute_process(COMMAND ${aarch64_compiler} ${flags} ${heap} -w -O1 ${sources} ${SCRATCH}/gtest.o -static -o ${program}
                   ERROR_VARIABLE linked COMMAND_ERROR_IS_FATAL ANY)
   set(ENV{LOWP_ISA} neon_bf16)
   execute_process(COMMAND ${aarch64_emulator} -cpu max ${program} --gtest_brief=1 RESULT_VARIABLE status OUTPUT_VARIABLE said)
