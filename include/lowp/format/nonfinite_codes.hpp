@@ -6,11 +6,11 @@
 
 namespace lowp::detail {
 
-/// Says that a type stores each magnitude below 2 as a finite value.
+/// Says that a type stores each magnitude below 256 as a finite value.
 template <class T>
 inline constexpr bool holds_small = true;
 template <narrow T>
-inline constexpr bool holds_small<T> = T::descriptor.max_exponent() > 0;
+inline constexpr bool holds_small<T> = T::descriptor.max_exponent() > 7;
 
 /// Returns a word that is 0 if and only if all codes in it are finite values. T is signed.
 template <element T, class U>

@@ -12,7 +12,7 @@
 
 namespace lowp::simd {
 
-/// Says that an operand stores each magnitude below 2 as a finite value.
+/// Says that an operand stores each magnitude below 256 as a finite value.
 template <class Operand>
 inline constexpr bool keeps_small = true;  // blocks
 template <class T, access A, class R, class Order>

@@ -110,7 +110,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
       }
       if constexpr (is_late<Operand...> && !has_words<Accessor...>)
-        late_elements<Isa>(function, k, left, accessors...);
+        late_elements<Isa>(function, k, left, totals, accessors...);
       else
         for (; k < left; k += Isa::lanes) elements<Isa>(function, k, left, totals, accessors...);
       if constexpr (has_blocks)
@@ -131,24 +131,37 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
 
   /// Computes elements, and rounds each parameter four packs later. What waits for a division would
   /// fill the schedulers, and the next divisions would wait for a place there.
-  template <class Isa, class Function, class Parameter, class... Accessor>
-  LOWP_HOST_FN static void late_elements(Function const& function, int first, int end, Parameter& p,
-                                         Accessor&... others) {
+  template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
+  LOWP_HOST_FN static void late_elements(Function const& function, int first, int end,
+                                         Totals& totals, Parameter& p, Accessor&... others) {
     using F = pack<float, typename Isa::registers>;
     constexpr int lag = 4 * Isa::lanes;
-    alignas(64) float results[std::size_t{lag}];
+    alignas(64) float late_results[std::size_t{2 * lag}];  // and updates
     int k = first;
     for (; k < end; k += Isa::lanes) {
       F value[] = {p.load(k), others.load(k)...};
-      function(value[K]...);
-      [[maybe_unused]] F const* each = value;
-      (others.template store<false>(k, *++each), ...);
-      float* const result = results + k % lag;
-      if (k - lag >= first) p.template store<false>(k - lag, F::load(result));
-      value[0].store(result);
+      F u = value[0];
+      if constexpr (is_reported)
+        u = function(value[K]...);
+      else
+        function(value[K]...);
+      store_others(k, totals, value, others...);
+      float* const late = late_results + k % lag;
+      if (k - lag >= first) store_late<Isa, lag>(k - lag, end, late, totals, p);
+      value[0].store(late);
+      if constexpr (is_reported) u.store(late + lag);
     }
     for (k = k - lag < first ? first : k - lag; k < end; k += Isa::lanes)
-      p.template store<false>(k, F::load(results + k % lag));
+      store_late<Isa, lag>(k, end, late_results + k % lag, totals, p);
+  }
+  template <class Isa, int Lag>
+  LOWP_HOST_FN static void store_late(int k, int end, float const* late, auto& totals, auto& p) {
+    using F = pack<float, typename Isa::registers>;
+    F const result = F::load(late);
+    if constexpr (is_reported)
+      store_reported<Isa>(k, end, F::load(late + Lag), result, result, totals, p);
+    else
+      p.template store<false>(k, result);
   }
 
   template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
@@ -159,27 +172,20 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     F value[] = {p.load(k), others.load(k)...};
     if constexpr (!is_reported) {
       function(value[K]...);
-      store<false>(k, value, p, others...);
+      store_others(k, totals, value, others...);
+      p.template store<false>(k, value[0]);
     } else if constexpr (requires { requires Totals::sees_codes; }) {
-      auto const before = p.codes(k);
-      F const old = value[0];
       F const u = function(value[K]...);
-      auto const now = store<true>(k, value, p, others...);
-      F const after = Parameter::decoded(now.code);
-      if (left - k < Isa::lanes)
-        totals.add_masked(first_lanes<registers>(left - k), u, before, now.code, old, after,
-                          now.overflowed, value[1]);
-      else
-        totals.add(u, before, now.code, old, after, now.overflowed, value[1]);
-      if constexpr (requires { totals.see_moments(); })
-        see_moments(std::make_index_sequence<sizeof...(K) - 2>{}, totals, value + 2);
+      store_reported<Isa>(k, left, u, value[0], value[1], totals, p);
+      store_others(k, totals, value, others...);
     } else if constexpr (requires { requires Totals::sees_moments; }) {
       function(value[K]...);
       store_moments<Isa>(k, left, totals, value, p, others...);
       p.template store<false>(k, value[0]);  // last: after it the codes would be loaded again
     } else {
       auto const observed = function(value[K]...);
-      store<false>(k, value, p, others...);
+      store_others(k, totals, value, others...);
+      p.template store<false>(k, value[0]);
       if (left - k < Isa::lanes) {
         using detail::only;
         auto const is_element = first_lanes<registers>(left - k);
@@ -193,10 +199,27 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     }
   }
 
-  template <std::size_t... Moment>
-  LOWP_HOST_FN static void see_moments(std::index_sequence<Moment...>, auto& totals,
-                                       [[maybe_unused]] auto const* moments) {
-    totals.see_moments(moments[Moment]...);
+  /// Rounds a parameter, whose operand has its old codes, and counts the update u.
+  template <class Isa, class F, class Parameter>
+  LOWP_HOST_FN static void store_reported(int k, int left, F const& u, F const& result,
+                                          F const& gradient, auto& totals, Parameter& p) {
+    auto const before = p.codes(k);
+    F const old = p.load(k);
+    auto const now = p.template store<true>(k, result);
+    F const after = Parameter::decoded(now.code);
+    if (left - k < Isa::lanes)
+      totals.add_masked(first_lanes<typename Isa::registers>(left - k), u, before, now.code, old,
+                        after, now.overflowed, gradient);
+    else
+      totals.add(u, before, now.code, old, after, now.overflowed, gradient);
+  }
+  template <class F>
+  LOWP_HOST_FN static void store_others(int k, [[maybe_unused]] auto& totals, F const* value,
+                                        auto&... others) {
+    [[maybe_unused]] F const* each = value;
+    (others.template store<false>(k, *++each), ...);
+    if constexpr (requires { totals.see_moment(*value); })
+      for (std::size_t i = 2; i < sizeof...(K); ++i) totals.see_moment(value[i]);
   }
 
   template <class Isa, class Totals, class F, std::size_t N, class... Accessor>
@@ -230,18 +253,12 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     (accessors.template store_pair<IsOfWords>(k, first[K], second[K]), ...);
   }
 
-  template <bool ReturnsCode, class F, class Parameter, class... Accessor>
-  LOWP_HOST_FN static auto store(int k, F const* value, Parameter& p, Accessor&... others) {
-    [[maybe_unused]] F const* each = value;
-    (others.template store<false>(k, *++each), ...);
-    return p.template store<ReturnsCode>(k, *value);
-  }
-
   static constexpr bool is_reported = !std::is_same_v<Report, no_report>;
-  // Such steps round more than a parameter, or round it to more than one number.
+  // Such steps round more than a parameter, or round it to more than one number, or count updates.
   template <class P, class...>
-  static constexpr bool is_late = !is_reported && sizeof...(K) > 3 &&
-                                  (!element_operand<P> || (holds_narrow<Operand> && ...));
+  static constexpr bool is_late =
+      sizeof...(K) > 3 && (!is_reported || std::is_same_v<Report, update_report>) &&
+      (!element_operand<P> || (is_reported ? holds_narrow<P> : (holds_narrow<Operand> && ...)));
   // Kernels that compute long between the loads of two batches prefetch. Blocks do so themselves.
   static constexpr bool has_blocks = (writes_blocks<Operand> || ...);
   static constexpr bool prefetches = !has_blocks && (Operand::is_random || ...);

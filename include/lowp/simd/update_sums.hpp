@@ -14,6 +14,56 @@ namespace simd {
 
 LOWP_EXACT_BEGIN
 
+/// Returns the sum of a group of terms.
+template <class F>
+LOWP_HOST_FN float sum_of_terms(float const* terms) {
+  F const sum =
+      among_lanes<fold::sum, F::lanes / 2>(sum_of_packs<F, 1, fold::sums / F::lanes>(terms));
+  return lane<float>::from_bits(lane<lanes::word<F>>::at(lanes::bits(sum), 0));
+}
+
+/// A sum in double, which an exact one takes over before a bit is lost.
+struct pending_sum {
+  double sum = 0;
+
+  LOWP_HOST_FN void add(float term, exact_sum& all) {
+    double const x = static_cast<double>(term), next = sum + x;
+    bool const is_exact = next - sum == x && next - x == sum;
+    if (!is_exact) [[unlikely]]
+      all += sum;
+    sum = is_exact ? next : x;
+  }
+};
+
+inline namespace LOWP_UNIT {
+/// Terms of a group that has a term or a sum that is not finite: see sum_in_float.
+struct nonfinite_terms : detail::update_counts<pack<float, portable>> {
+  using F = pack<float, portable>;
+  float *applied, *requested, applied_sum = 0, requested_sum = 0;
+
+  bool sum() {
+    applied_sum = sum_of_terms<F>(applied);
+    requested_sum = sum_of_terms<F>(requested);
+    return lanes::is_finite(applied_sum) && lanes::is_finite(requested_sum);
+  }
+  void change(auto const& fn) {
+    for (std::size_t i = 0; i < fold::sums; i += F::lanes) {
+      detail::update_terms<F> terms{F::load(applied + i), F::load(requested + i)};
+      fn(terms);
+      terms.applied.store(applied + i);
+      terms.requested.store(requested + i);
+    }
+  }
+};
+LOWP_COLD inline void add_nonfinite(float* applied, float* requested, update_report& report) {
+  nonfinite_terms group{{}, applied, requested};
+  double const unit = detail::sum_in_float(group) ? 1 << detail::sum_exponent : 1;
+  report.add(group.counted(0));
+  report.applied += static_cast<double>(group.applied_sum) * unit;
+  report.requested += static_cast<double>(group.requested_sum) * unit;
+}
+}  // namespace LOWP_UNIT
+
 template <class Isa>
 class update_lanes : public detail::update_counts<pack<float, Isa>> {
   using F = pack<float, Isa>;
@@ -38,9 +88,9 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
                                F const& old, F const& now, M const& overflowed, F const&) {
     keep(this->count_masked(is_element, u, before, after, old, now, overflowed));
   }
-  /// Sees moments before they are rounded: the bits that any of them has set.
-  LOWP_HOST_FN void see_moments(auto const&... moment) {
-    ((seen_ = seen_ | lanes::bits(moment)), ...);
+  /// Sees a moment before it is rounded. The sum is not finite if one is 256 or more.
+  LOWP_HOST_FN void see_moment(F const& moment) {
+    seen_ = lanes::fma(moment, lanes::broadcast<F>(0x1p121f), seen_);
   }
   /// Sums the terms after a batch that ends groups and blocks, at element number `end`.
   LOWP_HOST_FN void end_batch(std::size_t end, bool is_last, auto const& operands) {
@@ -51,33 +101,22 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     LOWP_UNROLL
     for (std::size_t i = 0; i < most; i += fold::sums) {
       if (i >= kept_) break;
-      group_ = i;
-      double const unit = detail::sum_in_float(*this) ? 1 << detail::sum_exponent : 1;
-      sums_.applied += static_cast<double>(applied_) * unit;
-      sums_.requested += static_cast<double>(requested_) * unit;
+      float *const applied = terms_.applied + i, *const requested = terms_.requested + i;
+      float const sums[] = {sum_of_terms<F>(applied), sum_of_terms<F>(requested)};
+      if (!lanes::is_finite(sums[0]) || !lanes::is_finite(sums[1])) {
+        add_nonfinite(applied, requested, report_);
+      } else {
+        applied_.add(sums[0], report_.applied);
+        requested_.add(sums[1], report_.requested);
+      }
     }
     kept_ = 0;
-    seen_ = lanes::broadcast<U>(0);
+    seen_ = lanes::broadcast<F>(0);
   }
   LOWP_HOST_FN void finish(std::size_t count) {
     report_.add(this->counted(count));
-    report_.add(sums_);
-  }
-
-  // A group: see sum_in_float.
-  LOWP_HOST_FN bool sum() {
-    applied_ = sum_of(terms_.applied + group_);
-    requested_ = sum_of(terms_.requested + group_);
-    return lanes::magnitude(applied_) < lanes::binary32_infinity &&
-           lanes::magnitude(requested_) < lanes::binary32_infinity;
-  }
-  LOWP_HOST_FN void change(auto const& fn) {
-    for (std::size_t i = group_; i < group_ + fold::sums; i += Isa::lanes) {
-      detail::update_terms<F> terms{F::load(terms_.applied + i), F::load(terms_.requested + i)};
-      fn(terms);
-      terms.applied.store(terms_.applied + i);
-      terms.requested.store(terms_.requested + i);
-    }
+    report_.applied += applied_.sum;
+    report_.requested += requested_.sum;
   }
 
  private:
@@ -91,8 +130,8 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
   LOWP_HOST_FN void mark_moments(std::size_t end,
                                  std::tuple<P, G, Moment...> const& operands) const {
     std::size_t const first = (end - 1) / most * most;
-    U const large = seen_ & lanes::bits(2.0f);  // also of infinity and NaN
-    bool const are_small = !lanes::any(lanes::greater(large, lanes::broadcast<U>(0)));
+    U const largest = lanes::broadcast<U>(lanes::binary32_infinity - 1);
+    bool const are_small = !lanes::any(lanes::greater(lanes::magnitude(seen_), largest));
     auto const mark = [&]<class Operand>(Operand const& moment) __attribute__((always_inline)) {
       if (!are_small || !keeps_small<Operand>)
         mark_nonfinite(moment, first, end - first, terms_.requested);
@@ -100,18 +139,11 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     if constexpr (sizeof...(Moment) > 0) mark(std::get<2>(operands));
     if constexpr (sizeof...(Moment) > 1) mark(std::get<3>(operands));
   }
-  LOWP_HOST_FN static float sum_of(float const* terms) {
-    F const sum =
-        among_lanes<fold::sum, Isa::lanes / 2>(sum_of_packs<F, 1, fold::sums / Isa::lanes>(terms));
-    return lane<float>::from_bits(lane<U>::at(lanes::bits(sum), 0));
-  }
-
   scratch& terms_;
   update_report& report_;
-  update_report sums_;
-  std::size_t kept_ = 0, group_ = 0;
-  U seen_ = lanes::broadcast<U>(0);
-  float applied_ = 0, requested_ = 0;  // sums of the last group
+  std::size_t kept_ = 0;
+  F seen_ = lanes::broadcast<F>(0);
+  pending_sum applied_, requested_;
 };
 
 LOWP_EXACT_END

@@ -13,7 +13,7 @@
 //                                                        if `decode` would give another one
 //         is_finite_with_code()    optional, for one part: true if a new value is finite as its
 //                                  code is
-//     holds_small                  optional: true if no magnitude below 2 overflows
+//     holds_small                  optional: true if no magnitude below 256 overflows
 //
 // U are words in lanes and F the matching reals, so that one text serves packs and GPU threads.
 #pragma once
