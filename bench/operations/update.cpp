@@ -86,6 +86,7 @@ void add_updates(bench::suite& cases) {
   add_adamw<bfloat16, bfloat16, float, float>(cases, mixed + ",float/stochastic_fast", fast);
   add_adamw<bfloat16, bfloat16, float, float>(cases, mixed + ",float/stochastic_fast,report", fast,
                                               lowp::update_report{});
+  add_adamw<bfloat16, bfloat16, bfloat16, bfloat16>(cases, all + ",bfloat16/nearest_even", nearest);
   add_adamw<bfloat16, bfloat16, bfloat16, bfloat16>(cases, all + ",bfloat16/nearest_even,report",
                                                     nearest, lowp::update_report{});
   add_adamw<bfloat16, bfloat16, bfloat16, bfloat16>(

@@ -21,10 +21,12 @@ from casts import ml_dtypes_casts, torch_additions, torch_casts
 from derivatives import derivative_cases
 from maps import piece_cases, softmax_cases
 from recipes import torchao_recipes
+from steps import torch_steps
 
 PEERS = {
     "cast": (("ml_dtypes", ml_dtypes_casts), ("torch", torch_casts)),
     "fused_add": (("torch", torch_additions),),
+    "update": (("torch", torch_steps),),
     "softmax": (("torch", softmax_cases),),
     "pieces": (("torch", piece_cases),),
     "quantize": (("torch", list), ("torchao", torchao_recipes)),

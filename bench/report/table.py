@@ -35,7 +35,8 @@ NO = "**no**"
 LIBRARIES = {"PyTorch": "torch", "ml_dtypes": "ml_dtypes", "oneDNN": "onednn", "Eigen": "eigen",
              "Highway": "highway"}
 # The project's README.md shows these.
-BRIEF = ("float to bfloat16, nearest", "fused_add, bfloat16 += float, nearest", "RMS norm, bfloat16",
+BRIEF = ("AdamW, all float, nearest", "AdamW, all bfloat16, nearest", "float to bfloat16, nearest",
+         "fused_add, bfloat16 += float, nearest", "RMS norm, bfloat16",
          "backward of cross-entropy, with its losses, bfloat16", "layer norm, float",
          "softmax, bfloat16, 1024 columns", "float to float8_e4m3fn, nearest",
          "derivative of an embedding, bfloat16")
