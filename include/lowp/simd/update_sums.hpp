@@ -27,7 +27,10 @@ struct pending_sum {
   double sum = 0;
 
   LOWP_HOST_FN void add(float term, exact_sum& all) {
-    double const x = static_cast<double>(term), next = sum + x;
+    double const x = static_cast<double>(term);
+    auto bits = __builtin_bit_cast(std::uint64_t, sum + x);
+    asm("" : "+r"(bits));  // clang for AArch64 takes -ffast-math into the next line
+    double const next = __builtin_bit_cast(double, bits);
     bool const is_exact = next - sum == x && next - x == sum;
     if (!is_exact) [[unlikely]]
       all += sum;
