@@ -141,7 +141,7 @@ def updates():
         case = step.format(form)
         yield row(f"AdamW, all {form}, nearest", case, against("PyTorch", case, None, "torch"))
     case += ",report"
-    yield row("the same with a report", case, against("without", step.format(BFLOAT16), 0.8, avx2=0.8))
+    yield row("AdamW, all bfloat16, nearest, with `update_report`", case, against("without", step.format(BFLOAT16), 0.8, avx2=0.8))
     case = "update/adamw/tensors_of_64/"
     yield row("AdamW, all bfloat16, nearest, a list of tensors of 64", case + "list",
               against("single calls", case + "single_calls", 0.8, avx2=0.8), from_memory=False)

@@ -35,10 +35,10 @@ NO = "**no**"
 LIBRARIES = {"PyTorch": "torch", "ml_dtypes": "ml_dtypes", "oneDNN": "onednn", "Eigen": "eigen",
              "Highway": "highway"}
 # The project's README.md shows these.
-BRIEF = ("AdamW, all float, nearest", "AdamW, all bfloat16, nearest", "float to bfloat16, nearest",
+BRIEF = ("AdamW, all bfloat16, nearest", "float to bfloat16, nearest",
          "fused_add, bfloat16 += float, nearest", "RMS norm, bfloat16",
          "backward of cross-entropy, with its losses, bfloat16", "layer norm, float",
-         "softmax, bfloat16, 1024 columns", "float to float8_e4m3fn, nearest",
+         "softmax, bfloat16, 1024 columns",
          "derivative of an embedding, bfloat16")
 BEGIN, END = "<!-- begin: bench/report/table.py -->\n", "<!-- end: bench/report/table.py -->\n"
 
