@@ -58,4 +58,19 @@ struct no_random_bits {
 template <class Isa, class Operand>
 using random_of = std::conditional_t<Operand::is_random, random_bits<Isa, Operand>, no_random_bits>;
 
+/// A whole batch of operands that are only read, so that totals may read it more than once.
+/// `result_at(place)` gives the element function's result for the pack at a place.
+template <class Isa, class ResultAt>
+struct read_batch {
+  ResultAt const& result_at;
+
+  using observed = decltype(result_at(0));
+  LOWP_HOST_FN void add_to(auto& sums) const {
+    for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
+      auto const first = result_at(k);
+      sums.add(first, result_at(k + Isa::lanes));
+    }
+  }
+};
+
 }  // namespace lowp::simd

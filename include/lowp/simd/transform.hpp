@@ -19,21 +19,6 @@ template <class Operand>
 inline constexpr bool writes_blocks =
     requires { requires Operand::block > 0 && !Operand::is_read; };
 
-/// A whole batch of operands that are only read, so that totals may read it more than once.
-/// `result_at(place)` gives the element function's result for the pack at a place.
-template <class Isa, class ResultAt>
-struct read_batch {
-  ResultAt const& result_at;
-
-  using observed = decltype(result_at(0));
-  LOWP_HOST_FN void add_to(auto& sums) const {
-    for (int k = 0; k < batch<Isa>; k += 2 * Isa::lanes) {
-      auto const first = result_at(k);
-      sums.add(first, result_at(k + Isa::lanes));
-    }
-  }
-};
-
 /// A call of the loop. `make_function()` returns the element function, which takes the operands'
 /// lanes by reference, in order. It changes those that are written and, if there is a report,
 /// returns the requested update. Operand 0 is the one reported; the update comes from operand 1.
@@ -214,8 +199,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       totals.add(u, before, now.code, old, after, now.overflowed, gradient);
   }
   template <class F>
-  LOWP_HOST_FN static void store_others(int k, [[maybe_unused]] auto& totals, F const* value,
-                                        auto&... others) {
+  LOWP_HOST_FN static void store_others([[maybe_unused]] int k, [[maybe_unused]] auto& totals,
+                                        F const* value, auto&... others) {
     [[maybe_unused]] F const* each = value;
     (others.template store<false>(k, *++each), ...);
     if constexpr (requires { totals.see_moment(*value); })
