@@ -31,6 +31,22 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   using columns_of_chunk = float[Columns::size][chunk_size];
   /// The elements that a thread writes at once if it does not write chunks. More would spill.
   static constexpr unsigned turn = Scores::size > 2 ? 2 : 4;
+  /// True if a thread writes halves of chunks, so that a warp's stores cover whole lines. Then it
+  /// writes chunks only where all of a team are whole.
+  static constexpr bool has_halves = sizeof(typename To::type) == 4;
+  using width = std::integral_constant<int, has_halves ? width_in_runs(2) : whole::value>;
+  /// A thread, to accesses of halves.
+  struct thread_in_row {
+    Thread const& thread;
+    unsigned of_row;
+
+    LOWP_FN unsigned threads() const { return of_row; }
+    template <class T>
+    LOWP_FN T read(unsigned char const* at) const {
+      return thread.template read<T>(at);
+    }
+    LOWP_FN void write(unsigned char* at, auto const& x) const { thread.write(at, x); }
+  };
   using sums_type =
       std::conditional_t<Sum::sums != 0, team_sums<Sum::sums, team_type, Thread>, no_row_sum>;
 
@@ -60,9 +76,13 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     this->fold(r, s);
     write_statistics(r, s, is_row, call_.statistics);
     std::uint32_t const columns = is_row ? call_.columns : 0;
-    if (has_chunks()) return write_row(r, s, columns);
+    if (!has_halves && has_chunks()) return write_row(r, s, columns);
     team_.full_barrier();  // elements of other threads
-    write_elements(r, s, columns);
+    std::uint32_t const in_chunks =
+        has_chunks() ? columns / (team_.threads() * chunk_size) * (team_.threads() * chunk_size)
+                     : 0;
+    if (has_halves) write_row(r, s, in_chunks);
+    write_elements(r, s, columns, in_chunks);
     team_.full_barrier();
   }
   LOWP_FN sums_type sums() const {
@@ -92,42 +112,57 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     row_accessors<Scores, hardware, 1> from(call_.scores, r);
     row_accessors<Columns, hardware, 1> with(call_.per_column, 0);
     row_accessor<To, hardware, 1> to(call_.to, r);
-    for (std::uint32_t first = team_.first_of_chunk(), offset = 0; first < columns;
+    thread_in_row const thread{thread_,
+                               warp_threads < team_.threads() ? warp_threads : team_.threads()};
+    // Elements between the halves of a chunk, and the first one of a thread's first chunk.
+    unsigned const more = has_halves ? (thread.of_row - 1) * (chunk_size / 2) : 0;
+    unsigned const begin = team_.first_of_chunk() -
+                           (has_halves ? team_.thread() % thread.of_row * (chunk_size / 2) : 0);
+    [[maybe_unused]] row_memory<team_type> const memory_of_halves(
+        thread_, reinterpret_cast<float*>(this->memory_of_row()), begin, begin + 4 + more, begin);
+    for (std::uint32_t first = begin, offset = 0; first < columns;
          first += stride, offset += stride) {
-      int const count = within_chunk(static_cast<int>(columns - first));
+      int const count = has_halves ? chunk_size : within_chunk(static_cast<int>(columns - first));
       float value[chunk_size] = {}, out[chunk_size], old[chunk_size];
       columns_of_chunk weight;
       scores_of_chunk x = {};
       if (!has_visible || first < end_) {
+        bool const has_second = !has_visible || first + chunk_size / 2 + more < end_;
         if constexpr (keeps) {
-          recall(from, first, count, x);
+          from.template recall<kept, has_halves>(cached_, room(), first, more, has_second);
+          from.template load<width::value, kept>(0, thread, first, count);
+          from.decode(thread_, 0, x);
           compute(s, x, value);
+        } else if constexpr (has_halves) {
+          memory_of_halves.load_chunk(offset, value, has_second);
         } else {
           cached_.load_chunk(offset, value);
         }
       }
-      with.template load<whole::value>(0, thread_, first, count);
+      with.template load<width::value>(0, thread, first, count);
       with.decode(thread_, 0, weight);
       if constexpr (Sum::sums != 0) {
         sums_.template add<4>(call_.operation, s, x, 0, first);
-        sums_.template add<4>(call_.operation, s, x, 4, first + 4);
+        sums_.template add<4>(call_.operation, s, x, 4, first + 4 + more);
       }
       if constexpr (To::is_read) {
-        to.template load<whole::value>(0, thread_, first, count);
+        to.template load<width::value>(0, thread, first, count);
         to.decode(thread_, 0, old);
       }
-      finish(s, x, value, weight, old, first, 1, out);
+      finish(s, x, value, weight, old, first, 1, more, out);
       to.encode(thread_, out, first, count);
-      to.template store<whole::value>(thread_, first, count);
+      to.template store<width::value>(thread, first, count);
     }
   }
   /// Likewise by elements. Those of a warp lie side by side and begin with a sector.
-  LOWP_FN void write_elements(std::uint64_t r, state const& s, std::uint32_t columns) const {
+  LOWP_FN void write_elements(std::uint64_t r, state const& s, std::uint32_t columns,
+                              std::uint32_t begin) const {
     row_accessors<Scores, hardware, 1> const from(call_.scores, r);
     row_accessors<Columns, hardware, 1> const with(call_.per_column, 0);
     row_accessor<To, hardware, 1> to(call_.to, r);
     unsigned const apart = team_.threads();
-    for (unsigned first = team_.thread() - to.lead(); first + to.lead() < columns + to.lead();
+    unsigned const lead = begin != 0 ? 0 : to.lead();
+    for (unsigned first = begin + team_.thread() - lead; first + lead < columns + lead;
          first += turn * apart) {
       float value[chunk_size] = {}, out[chunk_size] = {}, old[chunk_size] = {};
       columns_of_chunk weight = {};
@@ -151,7 +186,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         if constexpr (Sum::sums != 0) sums_.template add<1>(call_.operation, s, x, k, e);
       }
       if (keeps || !is_cached()) compute<int{turn}>(s, x, value);
-      finish<int{turn}>(s, x, value, weight, old, first, apart, out);
+      finish<int{turn}>(s, x, value, weight, old, first, apart, 0, out);
       to.encode(thread_, out, 0, chunk_size);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < int{turn}; ++k) {
@@ -170,16 +205,18 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         value[k] = base::template value_at<last_fold>(s, x, k, indices{});
     }
   }
-  /// Makes the results of these. `column` is that of the first one, and the next is `apart`.
+  /// Makes the results of these. `column` is that of the first one, and the next is `apart`. Those
+  /// of a second half are `more` further away.
   template <int Count = chunk_size>
   LOWP_FN void finish(state const& s, scores_of_chunk const& x, float (&value)[chunk_size],
                       columns_of_chunk const& weight,
                       [[maybe_unused]] float const (&old)[chunk_size],
                       [[maybe_unused]] std::uint32_t column, [[maybe_unused]] unsigned apart,
-                      float (&out)[chunk_size]) const {
+                      [[maybe_unused]] unsigned more, float (&out)[chunk_size]) const {
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < Count; ++k) {
-      [[maybe_unused]] std::uint32_t const e = column + static_cast<unsigned>(k) * apart;
+      [[maybe_unused]] std::uint32_t const e =
+          column + static_cast<unsigned>(k) * apart + (k < chunk_size / 2 ? 0 : more);
       if constexpr (has_visible)
         if (e >= end_) value[k] = 0;
       out[k] = result(s, x, value[k], weight, k, indices{}, typename Columns::indices{});

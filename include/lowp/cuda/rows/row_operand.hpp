@@ -97,12 +97,19 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
       *kept<kept_bytes>(row, e + static_cast<unsigned>(at / int{sizeof(T)})) = some;
     }
   }
-  LOWP_FN void recall(unsigned char* row, unsigned e) {
+  /// @param more        elements between a chunk's halves, if it has these
+  /// @param has_second  false if shared memory lacks the second one
+  template <bool HasHalves>
+  LOWP_FN void recall(unsigned char* row, unsigned e, unsigned more, bool has_second) {
+    constexpr int half = bytes_of_chunk / 2, bytes = HasHalves && half < 16 ? half : kept_bytes;
     LOWP_UNROLL_ON_GPU
-    for (int at = 0; at < bytes_of_chunk; at += kept_bytes) {
-      auto const some = *kept<kept_bytes>(row, e + static_cast<unsigned>(at / int{sizeof(T)}));
+    for (int at = 0; at < bytes_of_chunk; at += bytes) {
+      bool const is_second = HasHalves && at >= half;
+      if (is_second && !has_second) continue;
+      auto const some = *kept<bytes>(
+          row, e + static_cast<unsigned>(at / int{sizeof(T)}) + (is_second ? more : 0));
       LOWP_UNROLL_ON_GPU
-      for (int j = 0; j < kept_bytes; j += 4) base::codes(0).word((at + j) / 4) = some.word[j / 4];
+      for (int j = 0; j < bytes; j += 4) base::codes(0).word((at + j) / 4) = some.word[j / 4];
     }
   }
   LOWP_FN static float kept_element(unsigned char* row, unsigned e) {
@@ -189,11 +196,13 @@ class row_accessors<row_operands<std::index_sequence<K...>, KernelOperand...>, H
                      : void()),
      ...);
   }
-  template <int Count>
-  LOWP_FN void recall(unsigned char* row, unsigned room, unsigned e) {
-    ((int{K} < Count ? base<K, KernelOperand>::value.recall(
-                           row + room * kernel_operands::template bytes_of<int{K}>, e)
-                     : void()),
+  template <int Count, bool HasHalves = false>
+  LOWP_FN void recall(unsigned char* row, unsigned room, unsigned e, unsigned more = 0,
+                      bool has_second = true) {
+    ((int{K} < Count
+          ? base<K, KernelOperand>::value.template recall<HasHalves>(
+                row + room * kernel_operands::template bytes_of<int{K}>, e, more, has_second)
+          : void()),
      ...);
   }
   template <int Count>

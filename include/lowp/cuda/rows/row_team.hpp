@@ -202,13 +202,18 @@ class row_memory {
  public:
   /// @param row  aligned to 16 bytes
   LOWP_FN row_memory(auto const& thread, float* row, Team const& team)
-      : half_{thread.register_address(row + kept_place<4>(team.first_of_chunk())),
-              thread.register_address(row + kept_place<4>(team.first_of_chunk() + 4))},
-        own_(thread.register_address(row + kept_place<4>(team.first_of_sums()))) {}
+      : row_memory(thread, row, team.first_of_chunk(), team.first_of_chunk() + 4,
+                   team.first_of_sums()) {}
+  /// The halves of a thread's chunks begin with these elements.
+  LOWP_FN row_memory(auto const& thread, float* row, unsigned first, unsigned second, unsigned own)
+      : half_{thread.register_address(row + kept_place<4>(first)),
+              thread.register_address(row + kept_place<4>(second))},
+        own_(thread.register_address(row + kept_place<4>(own))) {}
 
-  LOWP_FN void load_chunk(unsigned offset, float (&x)[chunk_size]) const {
+  LOWP_FN void load_chunk(unsigned offset, float (&x)[chunk_size], bool has_second = true) const {
     LOWP_UNROLL_ON_GPU
     for (int half = 0; half < 2; ++half) {
+      if (half == 1 && !has_second) continue;
       floats<4> const some = *reinterpret_cast<floats<4> const*>(half_[half] + offset);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < 4; ++k) x[half * 4 + k] = some.x[k];
