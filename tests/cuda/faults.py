@@ -44,13 +44,13 @@ FAULTS = [
     ("random.hpp", "keyed_product(key, place | (k + 4))", "keyed_product(key, place | k)", "convert", "*offsets*", False),
     # Chunks in runs.
     ("chunk.hpp", "i * Bytes / run * run * between", "i * Bytes / run * run", "convert", "*bfloat16", False),
-    ("kernel.hpp", "lane * apart", "lane * chunk_size", "convert", "*bfloat16", False),
+    ("kernel.hpp", "(chunk_size / (IsWhole ? runs : 1))", "chunk_size", "convert", "*bfloat16", False),
     # Scales that threads share, and codes that are compared in pairs.
     ("thread.cuh", "max.NaN.f16x2", "max.f16x2", "storage", "*of_blocks", False),
     ("chunk.hpp", "high_bytes(bytes_.word, i)", "high_bytes(bytes_.word, 0)", "storage", "*of_blocks", False),
     ("accessor.hpp", "magnitudes(4), magnitudes(6)", "magnitudes(4), magnitudes(4)", "storage", "*of_blocks", False),
     ("scale_group.hpp", "x[2 * i] = is_upper ? other : own;", "x[2 * i] = own;", "storage", "*of_blocks", False),
-    ("kernel.hpp", "if (turns > 0 && turns < chunks) chunks = turns;", "", "storage", "*of_tiles", False),
+    ("scale_group.hpp", "if (turns > 0 && turns < chunks) chunks = turns;", "", "storage", "*of_tiles", False),
     # Threads that work together.
     ("thread.cuh", "return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);", "std::uint64_t const was = word; word += x; return was;", "reports", "*amax*:*census*", True),
     ("thread.cuh", "return atomicAdd(&word, x);", "std::uint32_t const was = word; word += x; return was;", "reports", "*census*", True),
@@ -61,6 +61,7 @@ FAULTS = [
     ("thread.cuh", "reinterpret_cast<function*>(bytes) = make();\n      __syncthreads();", "reinterpret_cast<function*>(bytes) = make();", "replay", "*step", True),
     ("thread.cuh", "if (threadIdx.x == 0) *reinterpret", "*reinterpret", "replay", "*step", True),
     ("scale_group.hpp", "words[thread.thread()] = x;\n      thread.barrier();", "words[thread.thread()] = x;", "storage", "*tiles", True),
+    ("block_scales.hpp", "    thread.barrier();\n    for (unsigned row", "    for (unsigned row", "storage", "*tiles", True),
     (None, "gpuemu_barrier(", "(void)(", "reports", "*amax*", True),
     (None, "gpuemu_barrier(", "(void)(", "pieces", "*", True),
     (None, "warp_barrier, 4294967295u", "vote_any, 4294967295u", "reports", "*blocks", True),

@@ -60,7 +60,7 @@ class Case:
     keeps: bool = False  # rows wait in shared memory as they were loaded, not as floats
     adds: int = 0  # sums over rows, beside the row in shared memory
     is_counted: bool = True  # else its way is that of another case, or its bytes are few
-    finds_scales: bool = False  # of blocks: a thread has more chunks
+    chunks: int = 0  # of a thread that finds scales of blocks
     columns: list = dataclasses.field(default_factory=list)  # bytes of operands of a row's length
     sums: list = dataclasses.field(default_factory=list)  # of operands of a row that are written on arrival
     budget: dict = dataclasses.field(default_factory=dict)  # of memory time, by target; 1 otherwise
@@ -82,18 +82,17 @@ class Case:
 PHILOX = {r"IMAD\.(WIDE|HI)\.U32": 16 / 8}  # of its 20 products, some are the same in all threads
 ADAMW = {r"MUFU\.RCP": 1, r"MUFU\.RSQ": 1}
 SCALE = {r"MUFU\.RCP": 1 / 16}  # of Transformer Engine's rule: a block's threads share a division
-# A tile's place takes a division, its largest magnitude exchanges and, of several warps, barriers.
-TILE = {r"I2F": 1 / 8, r"SHFL": 3 / 8}
-LARGE_TILE = {r"I2F": 1 / 8, r"SHFL": 9 / 32, r"BAR": 2 / 32}
+# A thread's tile takes a division for its place, exchanges for its largest magnitude, one scale.
+TILE = {r"I2F": 1 / 32, r"SHFL": 3 / 32, r"MUFU\.RCP": 2 / 32}
+LARGE_TILE = {r"I2F": 1 / 64, r"SHFL": 4 / 64}
 B = [2, 2]  # bfloat16 in and out
 
 # Budgets of traffic.py. A thread stores 16 bytes twice, side by side: such optimizers and softmax ran at
 # the speed of an H100's copy.
 SIDE_BY_SIDE = {"writes": 0.50}
-# Single bytes of scales are written beside codes; four threads read each.
-SCALES = {"writes": 0.85, "reads": 1.12}
-# A warp's tiles lie side by side in rows of 8 bytes.
-ROWS_OF_TILES = {"writes": 0.19}
+# Single bytes of scales: four threads read each. With their moments' codes, a warp writes few.
+SCALES = {"reads": 1.12}
+SCALES_OF_MOMENTS = SCALES | {"writes": 0.85}
 # A block reads its tables once, and each thread the scales of its chunk.
 TABLES = {"reads": 1.19}
 # Rows that are aligned to their elements end within a sector. The emulated GPU pairs the visits of a
@@ -134,39 +133,39 @@ CASES = {
         budget={"sm_90": 1.25, "sm_100a": 1.75},
         bound="five instructions of Philox and twelve of rounding an element."),
     "block_cast": Case("block_cast, float to MX of float8_e4m3fn", [4], [1], 1 / 32,
-                       finds_scales=True, traffic=SCALES),
+                       chunks=4),
     "block_cast_bf16": Case("block_cast, bfloat16 to MX of float8_e4m3fn", [2], [1], 1 / 32,
-                            finds_scales=True, traffic=SCALES),
+                            chunks=4),
     "block_cast_back": Case("block_cast, MX of float8_e4m3fn to float", [1], [4], 1 / 32,
                             traffic={"reads": 1.22}),  # a scale for each half of a chunk
     "nvfp4_f32/copy_element": Case("quantize, float to NVFP4", [4], [1 / 2], 1 / 16, also=SCALE,
-                                   finds_scales=True, traffic=SCALES),
+                                   chunks=4),
     "nvfp4_f32/quantization_report": Case("quantize, float to NVFP4, tiles of 16 x 16", [4],
-                                          [1 / 2], 1 / 16, repeats=True, also=SCALE | TILE,
-                                          finds_scales=True, traffic=ROWS_OF_TILES),
+                                          [1 / 2], 1 / 16, repeats=True, also=TILE,
+                                          chunks=4),
     "nvfp4_bf16/copy_element": Case("quantize, bfloat16 to NVFP4", [2], [1 / 2], 1 / 16, also=SCALE,
-                                    finds_scales=True, traffic=SCALES),
+                                    chunks=4),
     "nvfp4_bf16/quantization_report": Case("quantize, bfloat16 to NVFP4, tiles of 16 x 16", [2],
-                                           [1 / 2], 1 / 16, repeats=True, also=SCALE | TILE,
-                                           finds_scales=True,
-        budget={"sm_90": 1.4, "sm_100a": 1.7},
-        bound="a tile's place, in one text for all widths of accesses.", traffic=ROWS_OF_TILES),
+                                           [1 / 2], 1 / 16, repeats=True, also=TILE,
+                                           chunks=4,
+        budget={"sm_90": 1.1, "sm_100a": 1.7},
+        bound="a tile's place, in one text for all widths of accesses."),
     "nvfp4_fast/copy_element": Case("quantize, bfloat16 to NVFP4, stochastic_fast", [2], [1 / 2],
-                                    1 / 16, also=PHILOX | SCALE, finds_scales=True,
+                                    1 / 16, also=PHILOX | SCALE, chunks=4,
         budget={"sm_80": 1.35, "sm_90": 1.95, "sm_100a": 3.0},
-        bound="22 instructions of drawing an element's bits.", traffic=SCALES),
+        bound="22 instructions of drawing an element's bits."),
     "nvfp4_fast/quantization_report": Case(
         "quantize, bfloat16 to NVFP4, stochastic_fast, tiles of 16 x 16", [2], [1 / 2], 1 / 16,
-        repeats=True, also=PHILOX | SCALE | TILE, finds_scales=True,
-        budget={"sm_80": 1.75, "sm_90": 2.5, "sm_100a": 3.8},
-        bound="22 instructions of drawing an element's bits, and a tile's place.", traffic=ROWS_OF_TILES),
+        repeats=True, also=PHILOX | TILE, chunks=4,
+        budget={"sm_80": 1.75, "sm_90": 2.2, "sm_100a": 3.8},
+        bound="22 instructions of drawing an element's bits, and a tile's place."),
     "mxfp4_bf16/copy_element": Case("quantize, bfloat16 to MXFP4", [2], [1 / 2], 1 / 32,
-                                    finds_scales=True, traffic=SCALES),
+                                    chunks=4),
     "mxfp4_bf16/quantization_report": Case("quantize, bfloat16 to MXFP4, tiles of 32 x 32", [2],
                                            [1 / 2], 1 / 32, repeats=True, also=LARGE_TILE,
-                                           finds_scales=True,
-        budget={"sm_90": 1.3, "sm_100a": 1.5},
-        bound="a tile's place, in one text for all widths of accesses.", traffic=ROWS_OF_TILES),
+                                           chunks=8,
+        budget={"sm_100a": 1.5},
+        bound="a tile's place, in one text for all widths of accesses."),
     "nvfp4_back": Case("dequantize, NVFP4 to bfloat16", [1 / 2], [2], 1 / 16, traffic=SCALES),
     "split": Case("split", [4], [2, 2]),
     "join": Case("join", [2, 2], [4]),
@@ -222,7 +221,7 @@ CASES = {
     "adamw_blocks": Case("AdamW, moments in blocks of 8 bits, stochastic", [2, 2, 1, 1], [2, 1, 1],
                          4 / 128, also=PHILOX | ADAMW,
         budget={"sm_80": 1.3, "sm_90": 1.75, "sm_100a": 2.35},
-        bound="three streams of random bits, a division, a root, two scales.", traffic=SCALES),
+        bound="three streams of random bits, a division, a root, two scales.", traffic=SCALES_OF_MOMENTS),
     "unscale": Case("unscale, bfloat16", [2], [2], repeats=True),
     "measure": Case("measure, bfloat16", [2], [], repeats=True),
     "sum": Case("sum, bfloat16", [2], [], repeats=True),
@@ -264,7 +263,7 @@ CASES = {
     "clamp_overflow/clamping": Case("clamp_overflow, float16, second launch", [2], [2]),
     "power_of_two": Case("scale_by_power_of_two, bfloat16", [2], [2]),
     "transform": Case("transform of one addition, bfloat16", [2], [2]),
-    "softmax_f32": Case("softmax, float", [4], [4], folds=1, traffic=SIDE_BY_SIDE),
+    "softmax_f32": Case("softmax, float", [4], [4], folds=1),
     "softmax_bf16": Case("softmax, bfloat16", [2], [2], folds=1,
         budget={"sm_100a": 1.45},
         bound="an exponential of 14 instructions, equal to the processor's in every bit.", traffic=ROW_AS_FLOAT),
@@ -340,8 +339,8 @@ def instructions_of(kernel, case, team):
     read = sum(case.reads)
     if team is None:
         elements = 8 if 8 * read >= 32 else 16 if 8 * read >= 16 else 32
-        if case.finds_scales:
-            elements = 16 if 8 * read >= 32 else 32
+        if case.chunks:
+            elements = 8 * case.chunks
         needed = accesses("LDG", case.reads, elements // 8)
         needed |= accesses("STG", case.writes, elements // 8)
         needed |= {pattern: round(times * elements) for pattern, times in case.also.items()}

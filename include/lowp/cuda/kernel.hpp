@@ -19,8 +19,9 @@
 //     pass 1  | thread 0 | thread 1 | ... |
 //     ...
 //
-// If an operand has square tiles of its own, their chunks follow one another in this order. A block
-// of threads takes a square of more chunks in turns, once it has found the square's largest.
+// If an operand has scales, a warp's passes lie side by side: it writes whole sectors of scales. If it
+// has square tiles, their chunks follow one another in this order, but for those that fit in a warp:
+// see scale_group.hpp. Of larger ones, a block of threads first finds the largest magnitude.
 #pragma once
 
 #include <lowp/cuda/block_report.hpp>
@@ -32,29 +33,6 @@ namespace lowp::cuda {
 
 /// The width of a kernel with one text for all, because it takes long to compile.
 inline constexpr int any_width = 0;
-
-/// The passes of a tile. If a square has more chunks than a block has threads, a block takes whole
-/// turns of it.
-template <class... KernelOperand>
-inline constexpr int chunks_per_thread = [] {
-  int chunks = tuning::chunks(chunk_size * (0 + ... + KernelOperand::bytes_read),
-                              (KernelOperand::finds_scales || ...));
-  for (std::uint64_t const square : {KernelOperand::chunks_of_square...}) {
-    auto const turns = static_cast<int>(square / tuning::block_threads);
-    if (turns > 0 && turns < chunks) chunks = turns;
-  }
-  return chunks;
-}();
-
-/// Returns the chunks of a tile. A block's threads take them in turns if an operand has larger
-/// squares of elements.
-template <class... KernelOperand>
-LOWP_FN constexpr std::uint64_t chunks_of_tile(unsigned threads) {
-  std::uint64_t chunks = std::uint64_t{threads} * chunks_per_thread<KernelOperand...>;
-  ((chunks = chunks < KernelOperand::chunks_of_square ? KernelOperand::chunks_of_square : chunks),
-   ...);
-  return chunks;
-}
 
 /// The work of a block: its tiles, one after another.
 template <int Width, class Thread, class Function, class Report, class Indices,
@@ -69,6 +47,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
   static constexpr int runs =
       Width == 16 && !is_reported<Report> ? runs_of_chunk<KernelOperand...> : 1;
   static constexpr bool is_collective = (KernelOperand::is_collective || ...);
+  static constexpr bool has_scales = (KernelOperand::finds_scales || ...);
   /// The index of an operand's first pointer among those of a tensor.
   template <int Number>
   static constexpr int first_part = [] {
@@ -97,11 +76,9 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
       auto const& tensor = table.at[table.find(tile)];
       if constexpr (is_reported<Report>) report_.begin(tensor.number);
       std::uint64_t const begin = (tile - tensor.first_tile) * per_tile;
-      unsigned const lane = thread_.thread() % warp_threads_of(thread_);
       auto const run_tile = [&](auto is_whole) {
-        constexpr unsigned apart = chunk_size / (decltype(is_whole)::value ? runs : 1);
         run_turns<is_whole>(
-            begin + (thread_.thread() - lane) * chunk_size + lane * apart, tensor.count,
+            begin, tensor.count,
             accessor_of<KernelOperand>(
                 kernel_operands, tensor.data + first_part<static_cast<int>(K)>, tensor.number)...);
       };
@@ -115,13 +92,18 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
 
  private:
   template <bool IsWhole, class P, class... Accessor>
-  LOWP_FN void run_turns(std::uint64_t first, std::uint64_t end, P&& p, Accessor&&... other) {
+  LOWP_FN void run_turns(std::uint64_t begin, std::uint64_t end, P&& p, Accessor&&... other) {
+    unsigned const lane = thread_.thread() % warp_threads_of(thread_);
+    std::uint64_t const first = begin +
+                                (thread_.thread() - lane) * chunk_size * (has_scales ? passes : 1) +
+                                lane * (chunk_size / (IsWhole ? runs : 1));
     if constexpr (sees_blocks)
-      if (p.reads_ahead(thread_)) read_ahead(first, p, other...);
+      if (p.reads_ahead(thread_)) read_ahead(begin + thread_.thread() * chunk_size, p, other...);
     std::uint64_t const per_turn = std::uint64_t{thread_.threads()} * passes;
     std::uint64_t const chunks = chunks_of_tile<KernelOperand...>(thread_.threads());
     for (std::uint64_t i = 0; i < chunks; i += per_turn)
       run_passes<IsWhole>(first + i * chunk_size, end, p, other...);
+    if constexpr (sees_blocks) p.store_scales(thread_, begin, end);
   }
   /// Finds the largest magnitude of a square that has more chunks than a block has threads.
   template <class P, class Accessor>
@@ -130,7 +112,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
     for (std::uint64_t i = 0; i < P::square; i += thread_.threads()) {
       float x[chunk_size];
       at_width([&](auto width) {
-        from.template load<width>(0, thread_, p.place(first + i * chunk_size), chunk_size);
+        from.template load<width>(0, thread_, p.place(thread_, first + i * chunk_size), chunk_size);
       });
       from.decode(thread_, 0, x);
       largest = lanes::max(largest, largest_of(x));
@@ -141,13 +123,16 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
   // All loads of a thread come before any of its arithmetic.
   template <bool IsWhole, class P, class... Accessor>
   LOWP_FN void run_passes(std::uint64_t first, std::uint64_t end, P& p, Accessor&... other) {
+    chunk_place order(first,
+                      (has_scales ? warp_threads_of(thread_) : thread_.threads()) * chunk_size);
+    if constexpr (sees_blocks) order = p.order(thread_, order);
     auto const at = [&](int pass) {
-      return chunk_place(first, static_cast<std::uint32_t>(pass) * thread_.threads() * chunk_size);
+      return chunk_place(order.of_first_pass, static_cast<std::uint32_t>(pass) * order.further);
     };
     // In memory: chunks of a square are successive.
     auto const place = [&](int pass) -> chunk_place {
       if constexpr (sees_blocks)
-        return p.place(at(pass));
+        return p.place(thread_, at(pass));
       else
         return at(pass);
     };
@@ -173,7 +158,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
   /// True if a copy's scales are found for all passes at once.
   template <class P, class... Accessor>
   static constexpr bool shares_scales =
-      passes > 1 && requires(Thread const& thread, Accessor const&... from) {
+      passes > 1 && requires(Thread const& thread, Accessor&... from) {
         requires Function::copies && P::shares_scales;
         (from.largest(thread, 0), ...);
       };

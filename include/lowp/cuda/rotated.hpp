@@ -31,7 +31,23 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
   LOWP_FN void load(int pass, Thread const& thread, chunk_place first, int count) {
     elements_.template load<Width>(pass, thread, first, count);
   }
+  /// Returns the largest magnitude of a pass, whose results are kept.
+  LOWP_FN std::uint32_t largest(auto const& thread, int pass) {
+    transform(thread, pass, kept_[pass]);
+    is_kept_ = true;
+    return largest_of(kept_[pass]);
+  }
   LOWP_FN void decode(auto const& thread, int pass, float (&x)[chunk_size]) const {
+    if (!is_kept_) return transform(thread, pass, x);
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < chunk_size; ++k) x[k] = kept_[pass][k];
+  }
+  LOWP_FN void encode(auto const&...) const {}
+  template <int Width>
+  LOWP_FN void store(auto const&...) const {}
+
+ private:
+  LOWP_FN void transform(auto const& thread, int pass, float (&x)[chunk_size]) const {
     using namespace lanes;
     int const first = static_cast<int>(thread.thread()) * chunk_size % Points;
     elements_.decode(thread, pass, x);
@@ -57,11 +73,6 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
       if constexpr (!std::is_same_v<Rounded, float>) x[k] = detail::rounded_to<Rounded>(x[k]);
     }
   }
-  LOWP_FN void encode(auto const&...) const {}
-  template <int Width>
-  LOWP_FN void store(auto const&...) const {}
-
- private:
   /// Changes the sign if bit 0 of `signs` is set.
   LOWP_FN static float with_sign(float x, std::uint32_t signs) {
     return lanes::from_bits<float>(lanes::bits(x) ^ lanes::hidden(signs << 31));
@@ -77,6 +88,8 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
 
   accessor<Elements, IsComputed, Hardware, Rows> elements_;
   hadamard_signs<Points> signs_;
+  float kept_[std::size_t{Rows}][chunk_size];
+  bool is_kept_ = false;
 };
 
 template <class T, int Points, class Rounded>

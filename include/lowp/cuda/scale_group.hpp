@@ -5,10 +5,47 @@
 #pragma once
 
 #include <lowp/cuda/accessor.hpp>
+#include <lowp/cuda/tuning.hpp>
 #include <lowp/report/warp_sums.hpp>
 #include <lowp/storage/scale.hpp>
 
 namespace lowp::cuda {
+
+/// The square tiles that a block of threads has at a time: each row has a sector of their scales.
+inline constexpr std::uint64_t squares_of_block = 32;
+
+/// Returns true if warps take whole squares of so many chunks, in strips. A strip is 64 elements
+/// wide. Each pass has four rows of it, and eight threads have a row:
+///
+///     pass 0   threads 0 to 7: row 0   8 to 15: row 1   16 to 23: row 2   24 to 31: row 3
+///     pass 1   threads 0 to 7: row 4   ...
+LOWP_FN constexpr bool is_in_strips(std::uint64_t square, unsigned threads) {
+  return square > 1 && square <= 128 && threads >= 32;
+}
+
+/// The passes of a tile: whole squares of a strip, or whole turns of larger squares.
+template <class... KernelOperand>
+inline constexpr int chunks_per_thread = [] {
+  int chunks = tuning::chunks(chunk_size * (0 + ... + KernelOperand::bytes_read),
+                              (KernelOperand::finds_scales || ...));
+  for (std::uint64_t const square : {KernelOperand::chunks_of_square...}) {
+    auto const turns = static_cast<int>(square / tuning::block_threads);
+    if (turns > 0 && turns < chunks) chunks = turns;
+    if (is_in_strips(square, tuning::block_threads)) chunks = square > 32 ? 8 : 4;
+  }
+  return chunks;
+}();
+
+/// Returns the chunks of a tile. A block's threads take those of squares in turns.
+template <class... KernelOperand>
+LOWP_FN constexpr std::uint64_t chunks_of_tile(unsigned threads) {
+  std::uint64_t chunks = std::uint64_t{threads} * chunks_per_thread<KernelOperand...>;
+  for (std::uint64_t square : {KernelOperand::chunks_of_square...}) {
+    if (is_in_strips(square, threads)) square *= squares_of_block;
+    if (chunks < square) chunks = square;
+  }
+  return chunks;
+}
 
 /// @tparam Threads  of a block: neighbours in a warp, with a chunk each in every pass
 /// @tparam Square   the chunks of a square tile, which are successive in the order of threads
@@ -54,6 +91,21 @@ struct scale_group {
   LOWP_FN std::uint32_t max_of_block(std::uint32_t x) const {
     return max_among<Finders, Threads>(x);
   }
+  /// Returns the largest word of the threads that have a square of a strip.
+  LOWP_FN std::uint32_t max_of_strip(std::uint32_t x) const {
+    return max_among<chunk_size, 32>(max_of_block(x));
+  }
+  /// Adds the sums of a square's rows in a strip, as a tree. A thread has those of N passes.
+  template <int N>
+  LOWP_FN float sum_of_strip(float* sums) const {
+    LOWP_UNROLL_ON_GPU
+    for (int half = N / 2; half != 0; half /= 2) {
+      LOWP_UNROLL_ON_GPU
+      for (int i = 0; i < half; ++i) sums[i] = lanes::add(sums[i], sums[i + half]);
+    }
+    detail::warp<Thread> const warp{thread};
+    return warp.template sum_of_two<8>(warp.template sum_of_two<16>(sums[0]));
+  }
   /// Returns the largest of a square, or of all threads of a GPU's block if a square has more.
   /// @param x  the largest word of a row of the square
   LOWP_FN std::uint32_t max_of_square(std::uint32_t x) const {
@@ -73,10 +125,9 @@ struct scale_group {
     return x;
   }
 
-  /// Adds up the errors of two chunks, a row, in order. Those of a square's rows add up as a tree.
-  /// Rules choose for such rows alone, pass by pass.
-  LOWP_FN float sum_of_errors([[maybe_unused]] float const* x, [[maybe_unused]] auto const& error,
-                              [[maybe_unused]] bool is_square) const {
+  /// Adds up the errors of two chunks, a row, in order. Rules choose for such rows alone.
+  LOWP_FN float sum_of_errors([[maybe_unused]] float const* x,
+                              [[maybe_unused]] auto const& error) const {
     if constexpr (Threads == 2 && Finders == 1) {
       detail::warp<Thread> const warp{thread};
       float errors[chunk_size], first = 0;
@@ -91,10 +142,7 @@ struct scale_group {
       LOWP_UNROLL_ON_GPU
       for (float const each : errors) all = lanes::add(all, each);
       float const of_other = warp.template other<1>(all);
-      float const sum = warp.is_upper(1) ? all : of_other;
-      return is_square ? warp.template sum_of_two<2>(warp.template sum_of_two<4>(
-                             warp.template sum_of_two<8>(warp.template sum_of_two<16>(sum))))
-                       : sum;
+      return warp.is_upper(1) ? all : of_other;
     } else {
       return 0;
     }

@@ -20,7 +20,7 @@ struct tuning {
   /// @param shares_scales  a block's threads find the scales of several chunks in turns; the more
   ///                       chunks, the fewer instructions for each
   static constexpr int chunks(int bytes_of_chunks, bool shares_scales) {
-    if (shares_scales) return bytes_of_chunks >= 32 ? 2 : 4;
+    if (shares_scales) return bytes_of_chunks > 32 ? 2 : 4;
     return bytes_of_chunks >= 32 ? 1 : bytes_of_chunks >= 16 ? 2 : 4;
   }
 
