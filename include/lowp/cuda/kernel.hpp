@@ -19,9 +19,9 @@
 //     pass 1  | thread 0 | thread 1 | ... |
 //     ...
 //
-// If an operand has scales, a warp's passes lie side by side: it writes whole sectors of scales. If it
-// has square tiles, their chunks follow one another in this order, but for those that fit in a warp:
-// see scale_group.hpp. Of larger ones, a block of threads first finds the largest magnitude.
+// If an operand has scales, a warp's passes lie side by side, so that it writes whole sectors of
+// scales. Chunks of a square tile follow one another, unless the tile fits in a warp: see
+// scale_group.hpp. Of larger ones, a block of threads first finds the largest magnitude.
 #pragma once
 
 #include <lowp/cuda/block_report.hpp>

@@ -14,7 +14,7 @@ namespace lowp::cuda {
 /// The square tiles that a block of threads has at a time: each row has a sector of their scales.
 inline constexpr std::uint64_t squares_of_block = 32;
 
-/// Returns true if warps take whole squares of so many chunks, in strips. A strip is 64 elements
+/// Returns true if warps take whole squares of `square` chunks, in strips. A strip is 64 elements
 /// wide. Each pass has four rows of it, and eight threads have a row:
 ///
 ///     pass 0   threads 0 to 7: row 0   8 to 15: row 1   16 to 23: row 2   24 to 31: row 3
