@@ -40,8 +40,11 @@ struct pending_sum {
 
 inline namespace LOWP_UNIT {
 /// Terms of a group that has a term or a sum that is not finite: see sum_in_float.
-struct nonfinite_terms : detail::update_counts<pack<float, portable>> {
-  using F = pack<float, portable>;
+// Templates: nvcc would compile these for a GPU, which has no vectors.
+template <class>
+using portable_for = portable;
+template <class F>
+struct nonfinite_terms : detail::update_counts<F> {
   float *applied, *requested, applied_sum = 0, requested_sum = 0;
 
   bool sum() {
@@ -58,8 +61,9 @@ struct nonfinite_terms : detail::update_counts<pack<float, portable>> {
     }
   }
 };
-LOWP_COLD inline void add_nonfinite(float* applied, float* requested, update_report& report) {
-  nonfinite_terms group{{}, applied, requested};
+template <class F>
+LOWP_COLD void add_nonfinite(float* applied, float* requested, update_report& report) {
+  nonfinite_terms<F> group{{}, applied, requested};
   double const unit = detail::sum_in_float(group) ? 1 << detail::sum_exponent : 1;
   report.add(group.counted(0));
   report.applied += static_cast<double>(group.applied_sum) * unit;
@@ -107,7 +111,7 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
       float *const applied = terms_.applied + i, *const requested = terms_.requested + i;
       float const sums[] = {sum_of_terms<F>(applied), sum_of_terms<F>(requested)};
       if (!lanes::is_finite(sums[0]) || !lanes::is_finite(sums[1])) {
-        add_nonfinite(applied, requested, report_);
+        add_nonfinite<pack<float, portable_for<Isa>>>(applied, requested, report_);
       } else {
         applied_.add(sums[0], report_.applied);
         requested_.add(sums[1], report_.requested);
