@@ -38,10 +38,10 @@ FAULTS = [
     ("kernel.hpp", "tensor.count - begin >= per_tile", "tensor.count - begin >= per_tile / passes", "convert", "*.float8*", False),
     ("kernel_operands.hpp", "(count % per_tile != 0 ? 1 : 0)", "0", "replay", "*", False),
     # Random bits.
-    ("random.hpp", "    skip<1>(pass, shift);\n", "", "replay", "*rounding", False),
-    ("random.hpp", "return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;", "return k < 4 ? word_[k] >> 16 : word_[k - 4] & 0xffff;", "replay", "*rounding", False),
-    ("random.hpp", "source.block(word, index, keys);", "source.block(word, index & 0xffffffff, keys);", "convert", "*offsets*", False),
-    ("random.hpp", "keyed_product(key, place | (k + 4))", "keyed_product(key, place | k)", "convert", "*offsets*", False),
+    ("kernel_operand.hpp", "    skip<1>(pass, shift);\n", "", "replay", "*rounding", False),
+    ("kernel_operand.hpp", "return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;", "return k < 4 ? word_[k] >> 16 : word_[k - 4] & 0xffff;", "replay", "*rounding", False),
+    ("kernel_operand.hpp", "source.block(word, index, keys);", "source.block(word, index & 0xffffffff, keys);", "convert", "*offsets*", False),
+    ("kernel_operand.hpp", "keyed_product(key, place | (k + 4))", "keyed_product(key, place | k)", "convert", "*offsets*", False),
     # Chunks in runs.
     ("chunk.hpp", "i * Bytes / run * run * between", "i * Bytes / run * run", "convert", "*bfloat16", False),
     ("kernel.hpp", "(chunk_size / (IsWhole ? runs : 1))", "chunk_size", "convert", "*bfloat16", False),
@@ -83,7 +83,7 @@ FAULTS = [
     ("on_stream.cuh", "if constexpr (Throws)\n", "if constexpr (!Throws) return s;\n    else if constexpr (false)\n", "replay", "*refuses*", False),
     # Arguments that a graph must read anew.
     ("replay.hpp", "    now.lr = state->lr;\n", "", "replay", "*step", False),
-    ("replay.hpp", "return Element(now, state->step);", "return Element(now, 1);", "replay", "*step", False),
+    ("replay.hpp", "{Element(now, state->step), ", "{Element(now, 1), ", "replay", "*step", False),
     ("replay.hpp", "set_stream(state->stream, state->step)", "set_stream(0, state->step)", "replay", "*step", False),
     # A watch's scratch.
     ("overflow_watch.cuh", "      clear(count);\n", "", "watch", "*", False),
