@@ -31,7 +31,9 @@ struct pending_sum {
     auto bits = __builtin_bit_cast(std::uint64_t, sum + x);
     asm("" : "+r"(bits));  // clang for AArch64 takes -ffast-math into the next line
     double const next = __builtin_bit_cast(double, bits);
-    bool const is_exact = next - sum == x && next - x == sum;
+    double const term_of_it = next - sum, sum_of_it = next - x;
+    bool const is_exact =
+        term_of_it >= x && term_of_it <= x && sum_of_it >= sum && sum_of_it <= sum;
     if (!is_exact) [[unlikely]]
       all += sum;
     sum = is_exact ? next : x;
