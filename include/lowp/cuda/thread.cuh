@@ -166,7 +166,8 @@ struct gpu_thread {
     return static_cast<T*>(__cvta_shared_to_generic(lanes::hidden(address)));
   }
 
-  __device__ auto once(auto const& make) const {
+  template <class Make>  // nvcc beside clang takes a function of auto for the host's
+  __device__ auto once(Make const& make) const {
     if constexpr (requires { make.is_costly; }) {
       using function = decltype(make());
       alignas(function) __shared__ unsigned char bytes[sizeof(function)];
