@@ -162,9 +162,8 @@ auto scratch(std::size_t (*size)(std::size_t, std::size_t)) {
   return of<double>(size(now.rows(), now.columns));
 }
 template <class T>
-T* at() {
+T* at(T const& initial = {}) {
   auto* const object = static_cast<T*>(memory(sizeof(T)));
-  T const initial{};
   if (!now.is_large) must(cudaMemcpy(object, &initial, sizeof(T), cudaMemcpyHostToDevice));
   return object;
 }
@@ -308,7 +307,7 @@ COUNT(adamw_f32_random, update, of<bf16>(), of<bf16>(), of<f32>(), of<f32>(), ad
 COUNT(adamw_f32_random_report, update, of<bf16>(), of<bf16>(), of<f32>(), of<f32>(), adam, 1,
       random, at<update_report>())
 COUNT(adamw_graph, update, of<bf16>(), of<bf16>(), of<f32>(), of<f32>(), adam,
-      at<cuda::step_state>(), random)
+      at(cuda::step_state{.lr = 1e-3, .step = 1}), random)
 COUNT(adamw_kahan, update, (kahan{of<bf16>(), of<bf16>()}), of<bf16>(), of<f32>(), of<f32>(), adam,
       1)
 COUNT(adamw_master, update, (master{of<f32>(), of<bf16>()}), of<bf16>(), of<f32>(), of<f32>(), adam,
