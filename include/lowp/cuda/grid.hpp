@@ -53,9 +53,17 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, Kernel
     auto const function = thread.once(make_function);
     if constexpr (requires { function.is_idle; })
       if (function.is_idle) return;
-    using runner = tile_runner<Width, Thread, std::remove_cv_t<decltype(function)>, Report,
-                               std::index_sequence<K...>, KernelOperand...>;
-    keep_tables<KernelOperand...>(thread);
+    if constexpr (is_reported<Report> && has_few_blocks) {
+      run_tiles(thread_without_tables<Thread>{thread}, function);
+    } else {
+      keep_tables<KernelOperand...>(thread);
+      run_tiles(thread, function);
+    }
+  }
+  template <class Thread, class Function>
+  LOWP_FN void run_tiles(Thread const& thread, Function const& function) const {
+    using runner =
+        tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, KernelOperand...>;
     runner(thread, function, reports, stride, width)
         .run(table, indexed<K, KernelOperand>::value...);
   }

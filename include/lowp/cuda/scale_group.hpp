@@ -164,8 +164,11 @@ template <class Rule>
 struct shared_tables {
   static constexpr bool exist = requires { typename Rule::tables_type; };
 
-  LOWP_FN static auto const& of([[maybe_unused]] auto const& thread) {
-    if constexpr (exist)
+  template <class Thread>
+  LOWP_FN static auto const& of([[maybe_unused]] Thread const& thread) {
+    if constexpr (exist && requires { Thread::keeps_no_tables; })
+      return Rule::tables();
+    else if constexpr (exist)
       return *thread.template shared<typename Rule::tables_type, 1>();
     else
       return exist;
@@ -180,6 +183,12 @@ struct shared_tables {
 };
 template <class KernelOperand>
 inline constexpr bool keeps_tables = requires { requires KernelOperand::tables::exist; };
+
+/// A thread of a block whose shared memory a report needs: it reads tables where they lie.
+template <class Thread>
+struct thread_without_tables : Thread {
+  static constexpr bool keeps_no_tables = true;
+};
 
 /// Copies the tables of operands: decode and encode read there.
 template <class... KernelOperand>

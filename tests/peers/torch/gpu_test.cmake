@@ -23,5 +23,5 @@ if(NOT DEFINED ENV{LOWP_GPU})
   return()
 endif()
 set(ENV{NVCC_APPEND_FLAGS} "-no-compress --cudart shared")  # the emulated GPU reads PTX and is a runtime
-execute_process(COMMAND sh -c ". ${ROOT}/tests/cuda/gpu.sh && on_device ${python} ${test} step"
+execute_process(COMMAND sh -c "root=${ROOT}; . ${ROOT}/tests/cuda/gpu.sh && on_device ${python} ${test} step"
                 COMMAND_ERROR_IS_FATAL ANY)
