@@ -87,9 +87,9 @@ UNITS = [
      '{ return lowp::bfloat16(x) + y; }', [], None, 1.2),
     ('`#include <lowp/lowp.hpp>`', '#include <lowp/lowp.hpp>', [], None, 5.0),
 ]
-for options, suffix, asked, held in (([], '', (6, 12, 40), (6, 15, 62)),
+for options, suffix, asked, held in (([], '', (6, 12, 40), (6, 13.5, 62)),
                                      (COMPILED, ', `lowp::compiled`', (2.5, 3, 6), (2.8, 4.4, 9.2)),
-                                     (NATIVE, ', `-march=native`', (3, 6, 20), (3.6, 8.2, 25)),
+                                     (NATIVE, ', `-march=native`', (3, 6, 20), (3.6, 7.5, 25)),
                                      (SANITIZED, ', sanitizers', (6, 6, None), (6, 6, None))):
     for (name, source), *budgets in zip(CALLS, asked, held):
         if budgets[0]:

@@ -22,32 +22,15 @@ LOWP_HOST_FN float sum_of_terms(float const* terms) {
   return lane<float>::from_bits(lane<lanes::word<F>>::at(lanes::bits(sum), 0));
 }
 
-/// A sum in double, which an exact one takes over before a bit is lost.
-struct pending_sum {
-  double sum = 0;
-
-  LOWP_HOST_FN void add(float term, exact_sum& all) {
-    double const x = static_cast<double>(term);
-    auto bits = __builtin_bit_cast(std::uint64_t, sum + x);
-    asm("" : "+r"(bits));  // clang for AArch64 takes -ffast-math into the next line
-    double const next = __builtin_bit_cast(double, bits);
-    double const term_of_it = next - sum, sum_of_it = next - x;
-    bool const is_exact =
-        term_of_it >= x && term_of_it <= x && sum_of_it >= sum && sum_of_it <= sum;
-    if (!is_exact) [[unlikely]]
-      all += sum;
-    sum = is_exact ? next : x;
-  }
-};
-
 inline namespace LOWP_UNIT {
+LOWP_COLD inline void add_exactly(double sum, exact_sum& all) { all += sum; }
+
 /// Terms of a group that has a term or a sum that is not finite: see sum_in_float.
-// Templates: nvcc would compile these for a GPU, which has no vectors.
-template <class>
-using portable_for = portable;
-template <class F>
-struct nonfinite_terms : detail::update_counts<F> {
-  float *applied, *requested, applied_sum = 0, requested_sum = 0;
+// Templates of T, which is float: nvcc would compile functions for a GPU, which has no vectors.
+template <class T>
+struct nonfinite_terms : detail::update_counts<pack<T, portable>> {
+  using F = pack<T, portable>;
+  T *applied, *requested, applied_sum = 0, requested_sum = 0;
 
   bool sum() {
     applied_sum = sum_of_terms<F>(applied);
@@ -63,15 +46,33 @@ struct nonfinite_terms : detail::update_counts<F> {
     }
   }
 };
-template <class F>
-LOWP_COLD void add_nonfinite(float* applied, float* requested, update_report& report) {
-  nonfinite_terms<F> group{{}, applied, requested};
+template <class T>
+LOWP_COLD void add_nonfinite(T* applied, T* requested, update_report& report) {
+  nonfinite_terms<T> group{{}, applied, requested};
   double const unit = detail::sum_in_float(group) ? 1 << detail::sum_exponent : 1;
   report.add(group.counted(0));
   report.applied += static_cast<double>(group.applied_sum) * unit;
   report.requested += static_cast<double>(group.requested_sum) * unit;
 }
 }  // namespace LOWP_UNIT
+
+/// A sum in double, which an exact one takes over before a bit is lost.
+struct pending_sum {
+  double sum = 0;
+
+  LOWP_HOST_FN void add(float term, exact_sum& all) {
+    double const x = static_cast<double>(term);
+    auto bits = __builtin_bit_cast(std::uint64_t, sum + x);
+    asm("" : "+r"(bits));  // clang for AArch64 takes -ffast-math into the next line
+    double const next = __builtin_bit_cast(double, bits);
+    double const term_of_it = next - sum, sum_of_it = next - x;
+    bool const is_exact =
+        term_of_it >= x && term_of_it <= x && sum_of_it >= sum && sum_of_it <= sum;
+    if (!is_exact) [[unlikely]]
+      add_exactly(sum, all);
+    sum = is_exact ? next : x;
+  }
+};
 
 template <class Isa>
 class update_lanes : public detail::update_counts<pack<float, Isa>> {
@@ -113,7 +114,7 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
       float *const applied = terms_.applied + i, *const requested = terms_.requested + i;
       float const sums[] = {sum_of_terms<F>(applied), sum_of_terms<F>(requested)};
       if (!lanes::is_finite(sums[0]) || !lanes::is_finite(sums[1])) {
-        add_nonfinite<pack<float, portable_for<Isa>>>(applied, requested, report_);
+        add_nonfinite(applied, requested, report_);
       } else {
         applied_.add(sums[0], report_.applied);
         requested_.add(sums[1], report_.requested);
@@ -124,8 +125,8 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
   }
   LOWP_HOST_FN void finish(std::size_t count) {
     report_.add(this->counted(count));
-    report_.applied += applied_.sum;
-    report_.requested += requested_.sum;
+    add_exactly(applied_.sum, report_.applied);
+    add_exactly(requested_.sum, report_.requested);
   }
 
  private:
@@ -148,6 +149,7 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     if constexpr (sizeof...(Moment) > 0) mark(std::get<2>(operands));
     if constexpr (sizeof...(Moment) > 1) mark(std::get<3>(operands));
   }
+
   scratch& terms_;
   update_report& report_;
   std::size_t kept_ = 0;
