@@ -3,8 +3,8 @@
 // numbers suggest a range for the others; the others may lie anywhere, be any number, and come in
 // any order.
 #include <gtest/gtest.h>
-#include <lowp/measure/census/census_groups.hpp>
 #include <lowp/measure/census/census_report.hpp>
+#include <lowp/measure/census/exponent_tally.hpp>
 
 #include <array>
 #include <cstddef>

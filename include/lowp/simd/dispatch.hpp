@@ -14,6 +14,7 @@
 #if defined(__x86_64__)
 #include <lowp/simd/isa/avx2.hpp>
 #include <lowp/simd/isa/avx512.hpp>
+#include <lowp/simd/isa/avx512_bf16.hpp>
 #elif defined(__AARCH64EL__)
 #include <lowp/simd/isa/neon_bf16.hpp>
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A census in a GPU's threads, for a `Thread` as in cuda/kernel.hpp. A warp counts exponents as
-// exponent_tally does: an exponent is one bit of a word, and words are added bit by bit.
+// exponent_tally.hpp does: an exponent is one bit of a word, and words are added bit by bit.
 #pragma once
 
 #include <lowp/measure/census/census_lanes.hpp>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
-#include <lowp/simd/operand.hpp>
 #include <lowp/simd/pack.hpp>
 
 // clang inlines only between functions of equal targets, and avx512_bf16 calls these. No code here
@@ -204,43 +203,6 @@ struct avx512 {
 #undef LOWP_TARGET
 #undef LOWP_V
 #undef LOWP_X86
-};
-
-/// AVX-512 with BF16: avx512, and VCVTNEPS2BF16 for bfloat16.
-struct avx512_bf16 : avx512 {
-  static constexpr char name[] = "avx512_bf16";
-  static bool available() { return avx512::available() && __builtin_cpu_supports("avx512bf16"); }
-
-#if defined(__clang__)
-#define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
-#else
-#define LOWP_TARGET __attribute__((target(LOWP_AVX512 ",avx512bf16")))
-#endif
-
-  using base = avx512;
-  template <class Operand>
-  static constexpr bool converts = writes_bfloat16<Operand>;
-
-  template <class Kernel>
-  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
-    kernel.template body<avx512_bf16>();
-  }
-
-  using avx512::encode;
-  /// Encodes. Returns false if a lane is subnormal, because the instruction flushes it whatever
-  /// MXCSR says (Intel SDM volume 2, VCVTNEPS2BF16). The instruction converts a NaN; with LeavesNan
-  /// the function returns false for it.
-  template <bool LeavesNan>
-  LOWP_TARGET inline static bool encode(std::type_identity<bfloat16>, nearest_even, halves& codes,
-                                        reals const& x) {
-    halves::vector r;
-    asm("vcvtneps2bf16 %1, %0" : "=v"(r) : "v"(x.v));
-    codes.v = r;
-    return !any_of<LeavesNan ? subnormal | quiet_nan | signaling_nan : subnormal>(x);
-  }
-  /// Refuses pairs: an instruction for each pack is faster than rounding two by additions.
-  static bitmask unordered(reals const&, reals const&) = delete;
-#undef LOWP_TARGET
 };
 
 }  // namespace lowp::simd::inline LOWP_UNIT
