@@ -9,9 +9,11 @@ processor time; all contenders take turns in one process, and the tables have me
 
 import argparse
 import datetime
+import math
 import pathlib
 import re
 import statistics
+import textwrap
 import time
 
 import torch
@@ -31,6 +33,22 @@ OURS = {"nearest": {"rounding": "nearest"}, "stochastic": {"rounding": "stochast
         "corrected16, nearest": {"storage": "corrected16", "rounding": "nearest"}}
 
 
+# Bytes of an element that a step reads and writes, gradients and fingerprints' reads among them.
+BYTES = {"Kahan, nearest": 18, "master, nearest": 22, "corrected16, nearest": 18}
+PLAIN = 14
+
+
+class Copy:
+    """Copies as many bytes as a plain step reads and writes."""
+
+    def __init__(self, shapes):
+        self.pairs = [torch.zeros(2, PLAIN // 2 * math.prod(shape), dtype=torch.uint8) for shape in shapes]
+
+    def step(self):
+        for to, source in self.pairs:
+            to.copy_(source)
+
+
 def optimizer_of(shapes, gradients, kind, settings):
     params = [torch.nn.Parameter(torch.randn(shape).to(BF16)) for shape in shapes]
     for p, g in zip(params, gradients):
@@ -41,7 +59,7 @@ def optimizer_of(shapes, gradients, kind, settings):
 def medians(shapes, rounds):
     """Returns the seconds of a step by contender."""
     gradients = [(0.01 * torch.randn(shape)).to(BF16) for shape in shapes]
-    made = {"PyTorch": optimizer_of(shapes, gradients, torch.optim.AdamW, {"fused": True})}
+    made = {"copy": Copy(shapes), "PyTorch": optimizer_of(shapes, gradients, torch.optim.AdamW, {"fused": True})}
     for name, settings in OURS.items():
         made[name] = optimizer_of(shapes, gradients, lowp_torch.AdamW, settings)
     times = {name: [] for name in made}
@@ -71,9 +89,38 @@ def tables(rounds, small):
         yield f"| {name} | {' | '.join(ratios)} |"
     yield "\nMicroseconds of a step for each tensor:\n"
     yield f"| step | {' | '.join(MODELS)} |\n|---|{'---|' * len(MODELS)}"
-    for name in ["PyTorch", *OURS]:
+    for name in ["copy", "PyTorch", *OURS]:
         each = [f"{1e6 * found[model][name] / len(MODELS[model]):,.2f}" for model in MODELS]
         yield f"| {name} | {' | '.join(each)} |"
+    yield "\nSpeed of memory in each step, where a copy of as many bytes has 1:\n"
+    yield f"| step | {' | '.join(models)} |\n|---|{'---|' * len(models)}"
+    for name in ["PyTorch", *OURS]:
+        yield f"| {name} | {' | '.join(f'{speed_of(found[model], name):.2f}' for model in models)} |"
+    hosts = [1e6 * found["400 empty"][name] / len(MODELS["400 empty"]) for name in OURS]
+    yield "\n" + textwrap.fill(f"The host takes {min(hosts):.1f} to {max(hosts):.1f} µs a tensor, as the empty ones "
+                                f"show. {bounds(found, models)}", 120)
+
+
+def speed_of(of_model, name):
+    """Returns the bytes that a step moves in a second, where a copy has 1."""
+    return of_model["copy"] * BYTES.get(name, PLAIN) / PLAIN / of_model[name]
+
+
+def bounds(found, models):
+    """Says what bounds the rows where PyTorch is faster."""
+    texts = {True: [], False: []}
+    for name in OURS:
+        for model in models:
+            times = found[model]
+            if times["PyTorch"] < times[name]:
+                part = speed_of(times, name) / max(speed_of(times, each) for each in OURS)
+                texts[part >= 0.9].append(f"{name} ({model}: {part:.2f})")
+    said = [f"{what} bounds {'; '.join(texts[is_memory])}"
+            for is_memory, what in [(True, "memory"), (False, "arithmetic")] if texts[is_memory]]
+    if not said:
+        return "No row is slower than PyTorch's."
+    return (f"Where PyTorch is faster, {', and '.join(said)}. In brackets is the speed of memory, where the fastest "
+            "of these steps has 1.")
 
 
 def processor():

@@ -34,6 +34,13 @@ struct direction {
   }
 };
 
+/// Takes a part of a step that was checked as a whole.
+struct unchecked : lowp::simd::this_thread {
+  static constexpr bool has_checked = true;
+};
+inline constexpr lowp::detail::callable<lowp::detail::update_operation<unchecked>>
+    update_unchecked{};
+
 template <class Optimizer, class Storage, class First, class Second, class Gradient, class Rounding>
 struct fused_kind {
   static constexpr bool has_extra = !std::is_void_v<typename Storage::beside>;
@@ -52,19 +59,19 @@ struct fused_kind {
   }
 
   static constexpr bool remembers() { return has_extra; }
-  static void step(tensor const& t, std::size_t first, std::size_t n, settings const& s,
-                   auto&... outcome) {
+  static void step(auto const& update, tensor const& t, std::size_t first, std::size_t n,
+                   settings const& s, auto&... outcome) {
     auto const random = rounding_of<Rounding>(s, t, first);
-    std::apply(lowp::update,
+    std::apply(update,
                part_of(t, first, n).arguments(Optimizer::rates(s), s.step, random, outcome...));
   }
-  static void check(settings const& s) { step(tensor(), 0, 0, s); }
+  static void check(settings const& s) { step(lowp::update, tensor(), 0, 0, s); }
   static void take(tensor const& t, std::size_t first, std::size_t n, settings const& s,
                    lowp::update_report* report) {
     if (report == nullptr)
-      step(t, first, n, s);
+      step(update_unchecked, t, first, n, s);
     else
-      step(t, first, n, s, *report);
+      step(update_unchecked, t, first, n, s, *report);
   }
   static void resync(tensor const& t, std::size_t first, std::size_t n) {
     if constexpr (has_extra) lowp::resync(Storage::of(t.p, t.extra, first, n));

@@ -63,7 +63,7 @@ __device__ void restart(void* extra, std::uint16_t p, std::uint64_t i) {
   }
 }
 
-/// Does what sync_shard does. A block of threads takes elements that share a fingerprint.
+/// Does what sync_part does. A block of threads takes elements that share a fingerprint.
 __global__ void __launch_bounds__(block) sync_blocks(synced const all, std::uint64_t* restarted) {
   __shared__ std::uint32_t sums[2];
   __shared__ bool is_old;

@@ -11,6 +11,10 @@
 
 #include <lowp/update.hpp>
 
+#ifdef _OPENMP
+#include <omp.h>
+#endif
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -222,12 +226,14 @@ constexpr auto keys = [] {
 
 /// Elements that a thread takes at once.
 constexpr std::size_t shard = 64 * block;
+/// Elements that are compared, stepped and recorded while they lie in the first cache: whole groups
+/// of a report's sums.
+constexpr std::size_t piece = 1024;
+static_assert(shard % piece == 0 && piece % block == 0);
 
 /// Returns two sums of products of codes of 16 bits and odd keys, modulo 2^32. They differ if one
 /// code does; other changes are missed once in 2^32. A compiler makes it a dot product of packs.
-inline std::uint64_t fingerprint_of(lowp::bfloat16 const* p, std::size_t n) {
-  lowp::bfloat16 rest[block] = {};
-  if (n < block) p = std::copy_n(p, n, rest) - n;
+[[gnu::always_inline]] inline std::uint64_t fingerprint_of(lowp::bfloat16 const* p) {
   std::uint32_t low = 0, high = 0;
   for (std::size_t i = 0; i < block; ++i) {
     auto const bits = static_cast<std::int16_t>(p[i].bits());
@@ -236,20 +242,56 @@ inline std::uint64_t fingerprint_of(lowp::bfloat16 const* p, std::size_t n) {
   }
   return std::uint64_t{high} << 32 | low;
 }
+[[gnu::always_inline]] inline void write_fingerprints(std::uint64_t* to, lowp::bfloat16 const* p,
+                                                      std::size_t blocks) {
+  for (std::size_t i = 0; i < blocks; ++i) to[i] = fingerprint_of(p + i * block);
+}
 
-/// Records the fingerprints of a shard's blocks. If `checks`, a block with another fingerprint than
-/// the last step's was written from outside, and its storage starts anew.
-void sync_shard(auto const& kind, tensor& t, std::size_t first, std::size_t n, bool checks) {
+// The same for processors of wider packs.
+using write_fingerprints_type = void(std::uint64_t*, lowp::bfloat16 const*, std::size_t);
+inline void write_portable(std::uint64_t* to, lowp::bfloat16 const* p, std::size_t blocks) {
+  write_fingerprints(to, p, blocks);
+}
+#if defined(__x86_64__)
+[[gnu::target("avx2")]] inline void write_avx2(std::uint64_t* to, lowp::bfloat16 const* p,
+                                               std::size_t blocks) {
+  write_fingerprints(to, p, blocks);
+}
+[[gnu::target("avx512bw,avx512vl,avx512vnni")]] inline void write_avx512(std::uint64_t* to,
+                                                                         lowp::bfloat16 const* p,
+                                                                         std::size_t blocks) {
+  write_fingerprints(to, p, blocks);
+}
+inline write_fingerprints_type* const write_chosen =
+    __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl") ? write_avx512
+    : __builtin_cpu_supports("avx2")                                           ? write_avx2
+                                                                               : write_portable;
+#else
+inline write_fingerprints_type* const write_chosen = write_portable;
+#endif
+
+/// Records the fingerprints of blocks. If `checks`, a block with another fingerprint than the last
+/// step's was written from outside, and its storage starts anew.
+void sync_part(auto const& kind, tensor& t, std::size_t first, std::size_t n, bool checks) {
   std::uint64_t restarted = 0;
-  for (std::size_t i = first; i < first + n; i += block) {
-    std::size_t const size = std::min(block, first + n - i);
-    std::uint64_t const now = fingerprint_of(static_cast<lowp::bfloat16 const*>(t.p) + i, size);
-    std::uint64_t& written = t.written[i / block];
-    if (checks && written != now) {
-      kind.resync(t, i, size);
-      ++restarted;
+  for (std::size_t i = first; i < first + n; i += piece) {
+    std::size_t const size = std::min(piece, first + n - i), whole = size / block;
+    auto const* const p = static_cast<lowp::bfloat16 const*>(t.p) + i;
+    std::uint64_t now[piece / block];
+    write_chosen(now, p, whole);
+    if (size % block != 0) {
+      lowp::bfloat16 rest[block] = {};
+      std::copy(p + whole * block, p + size, rest);
+      write_chosen(now + whole, rest, 1);
     }
-    written = now;
+    for (std::size_t j = 0; j * block < size; ++j) {
+      std::uint64_t& written = t.written[i / block + j];
+      if (checks && written != now[j]) {
+        kind.resync(t, i + j * block, std::min(block, size - j * block));
+        ++restarted;
+      }
+      written = now[j];
+    }
   }
   if (restarted != 0) {
 #pragma omp atomic
@@ -300,12 +342,18 @@ inline void check_memory(layout const& widths, std::span<tensor const> tensors) 
 /// Calls function(tensor, first element, elements) for all shards, on all threads. With `by_runs`,
 /// none cuts a block of a run.
 void for_each_shard(std::span<tensor> tensors, bool by_runs, auto const& function) {
+#ifdef _OPENMP
+  bool const is_alone = omp_get_max_threads() == 1;
+#else
+  bool const is_alone = true;
+#endif
   std::vector<std::tuple<tensor*, std::size_t, std::size_t>> shards;
   for (tensor& t : tensors) {
     std::size_t const run = t.is_run() || !by_runs ? t.n : t.run;
-    std::size_t const size = run < shard && run != 0 ? shard / run * run : shard;
+    std::size_t const most = is_alone ? t.n : shard;
+    std::size_t const size = run < most && run != 0 ? most / run * run : most;
     for (std::size_t first = 0; first < t.n;) {
-      std::size_t const end = run < shard ? t.n : (first / run + 1) * run;
+      std::size_t const end = run < most ? t.n : (first / run + 1) * run;
       shards.emplace_back(&t, first, std::min(size, end - first));
       first += std::get<2>(shards.back());
     }
@@ -321,7 +369,7 @@ void for_each_shard(std::span<tensor> tensors, bool by_runs, auto const& functio
 void sync_all(auto const& kind, std::span<tensor> tensors, auto const& checks) {
   if (kind.remembers())
     for_each_shard(tensors, false, [&](tensor& t, std::size_t first, std::size_t n) {
-      sync_shard(kind, t, first, n, checks(t));
+      sync_part(kind, t, first, n, checks(t));
     });
 }
 
@@ -339,17 +387,20 @@ void step_all(auto const& kind, std::span<tensor> tensors, settings& s) {
   bool const syncs = kind.remembers() && !is_apart;
   if (is_apart) sync_all(kind, tensors, [](auto&) { return true; });
   for_each_shard(tensors, true, [&](tensor& t, std::size_t first, std::size_t n) {
-    if (syncs) sync_shard(kind, t, first, n, true);
     lowp::update_report mine;
-    for_each_run(kind.layout, t, first, n,
-                 [&](tensor const& run, std::size_t at, std::size_t size) {
-                   kind.take(run, at, size, s, s.reports != 0 ? &mine : nullptr);
-                 });
+    std::size_t const size = syncs && t.is_run() ? piece : n;
+    for (std::size_t i = first, rest = n; rest != 0; i += size, rest -= std::min(size, rest)) {
+      std::size_t const count = std::min(size, rest);
+      if (syncs) sync_part(kind, t, i, count, true);
+      for_each_run(kind.layout, t, i, count, [&](tensor const& run, std::size_t at, std::size_t m) {
+        kind.take(run, at, m, s, s.reports != 0 ? &mine : nullptr);
+      });
+      if (syncs) sync_part(kind, t, i, count, false);
+    }
     if (s.reports != 0) {
 #pragma omp critical
       reports[static_cast<std::size_t>(&t - tensors.data())] += mine;  // exact in any order
     }
-    if (syncs) sync_shard(kind, t, first, n, false);
   });
   if (is_apart) sync_all(kind, tensors, [](auto&) { return false; });
   for (std::size_t i = 0; i < reports.size(); ++i) tensors[i].outcome = outcome_of(reports[i]);
