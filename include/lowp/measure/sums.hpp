@@ -74,12 +74,10 @@ struct norm_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::sum_operation<simd::this_thread>> sum{};
-inline constexpr detail::callable<detail::mean_operation<simd::this_thread>> mean{};
-inline constexpr detail::callable<detail::dot_operation<simd::this_thread>> dot{};
-inline constexpr detail::callable<detail::norm_operation<simd::this_thread>> norm{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(sum)
+LOWP_ON_THIS_THREAD(mean)
+LOWP_ON_THIS_THREAD(dot)
+LOWP_ON_THIS_THREAD(norm)
 
 namespace lowp::simd {
 #define LOWP_COMPILED_SUM(part, T) \

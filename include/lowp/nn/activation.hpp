@@ -132,14 +132,7 @@ LOWP_ACTIVATIONS(LOWP_OF_THIS_ACTIVATION)
 #define LOWP_FOUR_OF_ACTIVATION(name, X) \
   X(name) X(gated_##name) X(name##_backward) X(gated_##name##_backward)
 
-namespace lowp {
-
-#define LOWP_ON_THIS_THREAD(name) \
-  inline constexpr detail::callable<detail::name##_operation<simd::this_thread>> name{};
 LOWP_ACTIVATIONS(LOWP_FOUR_OF_ACTIVATION, LOWP_ON_THIS_THREAD)
-#undef LOWP_ON_THIS_THREAD
-
-}  // namespace lowp
 
 namespace lowp::simd {
 

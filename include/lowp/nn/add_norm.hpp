@@ -133,8 +133,5 @@ struct add_layer_norm_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::add_rms_norm_operation<simd::this_thread>> add_rms_norm{};
-inline constexpr detail::callable<detail::add_layer_norm_operation<simd::this_thread>>
-    add_layer_norm{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(add_rms_norm)
+LOWP_ON_THIS_THREAD(add_layer_norm)

@@ -139,7 +139,6 @@ struct clamp_overflow_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::callable<detail::clamp_overflow_operation<simd::this_thread>>
-    clamp_overflow{};
-
 }  // namespace lowp
+
+LOWP_ON_THIS_THREAD(clamp_overflow)

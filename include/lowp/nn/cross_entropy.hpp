@@ -217,10 +217,9 @@ struct cross_entropy_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::callable<detail::cross_entropy_operation<simd::this_thread>>
-    cross_entropy{};
-
 }  // namespace lowp
+
+LOWP_ON_THIS_THREAD(cross_entropy)
 
 namespace lowp::simd {
 #define LOWP_COMPILED_LOSS(part, T, Label)                                                   \

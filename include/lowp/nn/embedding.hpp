@@ -225,12 +225,9 @@ struct scatter_add_rows_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::add_rows_operation<simd::this_thread>> add_rows{};
-inline constexpr detail::callable<detail::gather_rows_operation<simd::this_thread>> gather_rows{};
-inline constexpr detail::callable<detail::scatter_add_rows_operation<simd::this_thread>>
-    scatter_add_rows{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(add_rows)
+LOWP_ON_THIS_THREAD(gather_rows)
+LOWP_ON_THIS_THREAD(scatter_add_rows)
 
 namespace lowp::simd {
 template <class T, class Groups, class Sum>

@@ -175,10 +175,9 @@ struct scale_mask_softmax_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::callable<detail::scale_mask_softmax_operation<simd::this_thread>>
-    scale_mask_softmax{};
-
 }  // namespace lowp
+
+LOWP_ON_THIS_THREAD(scale_mask_softmax)
 
 namespace lowp::simd {
 #define LOWP_COMPILED_CAUSAL(part, T) \

@@ -234,10 +234,8 @@ struct layer_norm_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::rms_norm_operation<simd::this_thread>> rms_norm{};
-inline constexpr detail::callable<detail::layer_norm_operation<simd::this_thread>> layer_norm{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(rms_norm)
+LOWP_ON_THIS_THREAD(layer_norm)
 
 namespace lowp::simd {
 

@@ -193,11 +193,10 @@ constexpr std::size_t layer_norm_backward_scratch(std::size_t rows, std::size_t 
   return detail::doubles_of_sums(rows, columns, 2);
 }
 
-inline constexpr detail::callable<detail::rms_norm_backward_operation<simd::this_thread>>
-    rms_norm_backward{};
-inline constexpr detail::callable<detail::layer_norm_backward_operation<simd::this_thread>>
-    layer_norm_backward{};
 }  // namespace lowp
+
+LOWP_ON_THIS_THREAD(rms_norm_backward)
+LOWP_ON_THIS_THREAD(layer_norm_backward)
 
 namespace lowp::simd {
 

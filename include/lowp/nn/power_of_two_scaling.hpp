@@ -126,10 +126,9 @@ struct scale_by_power_of_two_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::callable<detail::scale_by_power_of_two_operation<simd::this_thread>>
-    scale_by_power_of_two{};
-
 }  // namespace lowp
+
+LOWP_ON_THIS_THREAD(scale_by_power_of_two)
 
 namespace lowp::functions {
 

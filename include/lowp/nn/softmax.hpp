@@ -146,12 +146,9 @@ struct softmax_pb_relax_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::softmax_operation<simd::this_thread>> softmax{};
-inline constexpr detail::callable<detail::log_softmax_operation<simd::this_thread>> log_softmax{};
-inline constexpr detail::callable<detail::softmax_pb_relax_operation<simd::this_thread>>
-    softmax_pb_relax{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(softmax)
+LOWP_ON_THIS_THREAD(log_softmax)
+LOWP_ON_THIS_THREAD(softmax_pb_relax)
 
 namespace lowp::simd {
 #define LOWP_COMPILED_SOFTMAX(part, T)                                                      \

@@ -125,14 +125,9 @@ struct scale_mask_softmax_backward_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::softmax_backward_operation<simd::this_thread>>
-    softmax_backward{};
-inline constexpr detail::callable<detail::log_softmax_backward_operation<simd::this_thread>>
-    log_softmax_backward{};
-inline constexpr detail::callable<detail::scale_mask_softmax_backward_operation<simd::this_thread>>
-    scale_mask_softmax_backward{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(softmax_backward)
+LOWP_ON_THIS_THREAD(log_softmax_backward)
+LOWP_ON_THIS_THREAD(scale_mask_softmax_backward)
 
 namespace lowp::simd {
 #define LOWP_COMPILED_SOFTMAX(part, T)                                                 \

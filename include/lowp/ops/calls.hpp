@@ -187,3 +187,9 @@ template <class Operation>
 struct callable : joined<overloads<Operation>, typename Operation::calls::type>::type {};
 
 }  // namespace lowp::detail
+
+/// Makes lowp::name of detail::name_operation, beside those of teams and streams.
+#define LOWP_ON_THIS_THREAD(name)                                                        \
+  namespace lowp {                                                                       \
+  inline constexpr detail::callable<detail::name##_operation<simd::this_thread>> name{}; \
+  }

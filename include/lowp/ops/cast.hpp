@@ -120,9 +120,9 @@ struct cast_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::callable<detail::cast_operation<simd::this_thread>> cast{};
-
 }  // namespace lowp
+
+LOWP_ON_THIS_THREAD(cast)
 
 namespace lowp::simd {
 #define LOWP_COMPILED_CAST(part, From, To, R)                            \

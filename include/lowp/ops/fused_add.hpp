@@ -58,9 +58,7 @@ struct fused_add_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::fused_add_operation<simd::this_thread>> fused_add{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(fused_add)
 
 namespace lowp::simd {
 #define LOWP_COMPILED_ADD(part, P, U, R)                                                           \

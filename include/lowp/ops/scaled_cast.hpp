@@ -137,7 +137,7 @@ struct block_cast_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::callable<detail::scaled_cast_operation<simd::this_thread>> scaled_cast{};
-inline constexpr detail::callable<detail::block_cast_operation<simd::this_thread>> block_cast{};
-
 }  // namespace lowp
+
+LOWP_ON_THIS_THREAD(scaled_cast)
+LOWP_ON_THIS_THREAD(block_cast)

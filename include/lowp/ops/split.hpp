@@ -107,8 +107,6 @@ struct resync_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::split_operation<simd::this_thread>> split{};
-inline constexpr detail::callable<detail::join_operation<simd::this_thread>> join{};
-inline constexpr detail::callable<detail::resync_operation<simd::this_thread>> resync{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(split)
+LOWP_ON_THIS_THREAD(join)
+LOWP_ON_THIS_THREAD(resync)

@@ -63,6 +63,4 @@ struct transform_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::transform_operation<simd::this_thread>> transform{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(transform)

@@ -214,7 +214,6 @@ struct adafactor_direction_operation : operation<Executor> {
 
 }  // namespace detail
 
-inline constexpr detail::callable<detail::adafactor_direction_operation<simd::this_thread>>
-    adafactor_direction{};
-
 }  // namespace lowp
+
+LOWP_ON_THIS_THREAD(adafactor_direction)

@@ -223,11 +223,11 @@ LOWP_HOST_FN float clip_factor(double total_norm, double max_norm) {
   return detail::clip_quotient(total_norm, max_norm);
 }
 
-inline constexpr detail::callable<detail::unscale_operation<simd::this_thread>> unscale{};
-inline constexpr detail::callable<detail::measure_operation<simd::this_thread>> measure{};
-inline constexpr detail::callable<detail::clip_operation<simd::this_thread>> clip{};
-
 }  // namespace lowp
+
+LOWP_ON_THIS_THREAD(unscale)
+LOWP_ON_THIS_THREAD(measure)
+LOWP_ON_THIS_THREAD(clip)
 
 namespace lowp::simd {
 #define LOWP_COMPILED_GRADIENT(part, T)                                                          \

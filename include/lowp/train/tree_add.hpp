@@ -81,6 +81,4 @@ struct tree_add_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::tree_add_operation<simd::this_thread>> tree_add{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(tree_add)

@@ -225,9 +225,7 @@ struct update_operation : operation<Executor> {
 
 }  // namespace lowp::detail
 
-namespace lowp {
-inline constexpr detail::callable<detail::update_operation<simd::this_thread>> update{};
-}  // namespace lowp
+LOWP_ON_THIS_THREAD(update)
 
 namespace lowp::simd {
 
