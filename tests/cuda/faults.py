@@ -55,7 +55,7 @@ FAULTS = [
     ("thread.cuh", "return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);", "std::uint64_t const was = word; word += x; return was;", "reports", "*amax*:*census*", True),
     ("thread.cuh", "return atomicAdd(&word, x);", "std::uint32_t const was = word; word += x; return was;", "reports", "*census*", True),
     ("thread.cuh", "return atomicMax(&word, x);", "return atomicExch(&word, x);", "reports", "*amax*", False),
-    ("scale_group.hpp", "lanes::max(x, thread.template exchanged<End / 2>(x))", "x", "reports", "*blocks", False),
+    ("../report/warp_sums.hpp", "lanes::max(x, thread.template exchanged<End / 2>(x))", "x", "reports", "*blocks", False),
     ("thread.cuh", "bytes[N * sizeof(T)];", "bytes[N / 2 * sizeof(T)];", "reports", "*amax*", False),
     ("thread.cuh", "return gridDim.x;", "return gridDim.x + 1;", "reports", "*list*", False),
     ("thread.cuh", "reinterpret_cast<function*>(bytes) = make();\n      __syncthreads();", "reinterpret_cast<function*>(bytes) = make();", "replay", "*step", True),

@@ -33,24 +33,19 @@ template <class Exception, class... Argument>
 #endif
 }
 
-// These throw std::invalid_argument and std::runtime_error. The functions of libstdc++ spare a unit
-// <stdexcept> and the <string> in it.
-[[noreturn]] LOWP_COLD inline void raise_invalid_argument([[maybe_unused]] char const* text) {
+/// Throws std::invalid_argument or std::runtime_error. The functions of libstdc++ spare a unit
+/// <stdexcept> and the <string> in it.
+template <bool IsOfArguments>
+[[noreturn]] LOWP_COLD inline void raise_text([[maybe_unused]] char const* text) {
 #if !defined(__cpp_exceptions)
   __builtin_trap();
 #elif defined(__GLIBCXX__)
-  std::__throw_invalid_argument(text);
+  if constexpr (IsOfArguments)
+    std::__throw_invalid_argument(text);
+  else
+    std::__throw_runtime_error(text);
 #else
-  throw std::invalid_argument(text);
-#endif
-}
-[[noreturn]] LOWP_COLD inline void raise_runtime_error([[maybe_unused]] char const* text) {
-#if !defined(__cpp_exceptions)
-  __builtin_trap();
-#elif defined(__GLIBCXX__)
-  std::__throw_runtime_error(text);
-#else
-  throw std::runtime_error(text);
+  raise<std::conditional_t<IsOfArguments, std::invalid_argument, std::runtime_error>>(text);
 #endif
 }
 
@@ -130,7 +125,7 @@ LOWP_COLD inline error_text joined_text(std::initializer_list<text_piece> pieces
 }
 
 [[noreturn]] LOWP_COLD inline void refuse(error_text const& what) {
-  raise_invalid_argument(joined_text({"lowp::", what.c_str()}).c_str());
+  raise_text<true>(joined_text({"lowp::", what.c_str()}).c_str());
 }
 LOWP_HOST_FN void refuse_if(error_text const& what) {
   if (!what.empty()) refuse(what);

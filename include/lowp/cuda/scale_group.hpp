@@ -89,11 +89,11 @@ struct scale_group {
 
   /// Returns the largest word of a block's threads, after `divide`.
   LOWP_FN std::uint32_t max_of_block(std::uint32_t x) const {
-    return max_among<Finders, Threads>(x);
+    return detail::warp<Thread>{thread}.template max_among<Finders, Threads>(x);
   }
   /// Returns the largest word of the threads that have a square of a strip.
   LOWP_FN std::uint32_t max_of_strip(std::uint32_t x) const {
-    return max_among<chunk_size, 32>(max_of_block(x));
+    return detail::warp<Thread>{thread}.template max_among<chunk_size, 32>(max_of_block(x));
   }
   /// Adds the sums of a square's rows in a strip, as a tree. A thread has those of N passes.
   template <int N>
@@ -111,7 +111,7 @@ struct scale_group {
   LOWP_FN std::uint32_t max_of_square(std::uint32_t x) const {
     constexpr unsigned of_warp = 32;
     constexpr int together = static_cast<int>(Square < of_warp ? Square : of_warp);
-    x = max_among<Threads, together>(x);
+    x = detail::warp<Thread>{thread}.template max_among<Threads, together>(x);
     if constexpr (Square > of_warp) {
       auto* const words = thread.template shared<std::uint32_t>();
       words[thread.thread()] = x;
@@ -146,16 +146,6 @@ struct scale_group {
     } else {
       return 0;
     }
-  }
-
- private:
-  /// Returns the largest word of threads at distances from First to below End.
-  template <int First, int End>
-  LOWP_FN std::uint32_t max_among(std::uint32_t x) const {
-    if constexpr (First < End)
-      return max_among<First, End / 2>(lanes::max(x, thread.template exchanged<End / 2>(x)));
-    else
-      return x;
   }
 };
 

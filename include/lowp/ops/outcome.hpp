@@ -11,20 +11,14 @@ namespace lowp {
 namespace detail {
 template <class T>
 concept reports_update = one_of<T, update_report, update_amax, moment_report>;
-/// Returns the report of a list of reports, one for each tensor, or void.
+/// The report of a list of reports, one for each tensor, or void.
+template <class T, class Report = void, class... Others>
+struct report_of_list : std::conditional<std::convertible_to<T, std::span<Report>>, Report,
+                                         typename report_of_list<T, Others...>::type> {};
 template <class T>
-auto report_of_list() {
-  if constexpr (std::convertible_to<T, std::span<update_report>>)
-    return std::type_identity<update_report>{};
-  else if constexpr (std::convertible_to<T, std::span<update_amax>>)
-    return std::type_identity<update_amax>{};
-  else if constexpr (std::convertible_to<T, std::span<moment_report>>)
-    return std::type_identity<moment_report>{};
-  else
-    return std::type_identity<void>{};
-}
+struct report_of_list<T, void> : std::type_identity<void> {};
 template <class T>
-using listed_report = typename decltype(report_of_list<T>())::type;
+using listed_report = typename report_of_list<T, update_report, update_amax, moment_report>::type;
 template <class T>
 concept report_list = !std::is_void_v<listed_report<T>>;
 

@@ -13,6 +13,13 @@ LOWP_OPAQUE_FN double plain_quotient(auto a, auto b, double otherwise) {
   return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : otherwise;
 }
 LOWP_OPAQUE_FN double plain_root(double x) { return square_root(x); }
+/// Adds x to high + low and keeps what each addition loses (two-sum: D. Knuth, TAOCP 2, 4.2.2).
+LOWP_OPAQUE_FN void accumulate(double& high, double& low, double x) {
+  double const sum = high + x;
+  double const part = sum - high;
+  low += (high - (sum - part)) + (x - part);
+  high = sum;
+}
 }  // namespace LOWP_UNIT
 LOWP_EXACT_END
 
@@ -29,18 +36,6 @@ LOWP_FN double root(double x) {
 #endif
   return plain_root(x);
 }
-
-LOWP_EXACT_BEGIN
-inline namespace LOWP_UNIT {
-/// Adds x to high + low and keeps what each addition loses (two-sum: D. Knuth, TAOCP 2, 4.2.2).
-LOWP_OPAQUE_FN void accumulate(double& high, double& low, double x) {
-  double const sum = high + x;
-  double const part = sum - high;
-  low += (high - (sum - part)) + (x - part);
-  high = sum;
-}
-}  // namespace LOWP_UNIT
-LOWP_EXACT_END
 
 /// A sum in twice the precision of double.
 struct compensated_sum {

@@ -26,6 +26,14 @@ struct warp {
   LOWP_FN float sum_of_two(float x) const {
     return lanes::add(x, other<Distance>(x));
   }
+  /// Returns the largest word of threads at distances from First to below End.
+  template <int First, int End>
+  LOWP_FN std::uint32_t max_among(std::uint32_t x) const {
+    if constexpr (First < End)
+      return max_among<First, End / 2>(lanes::max(x, thread.template exchanged<End / 2>(x)));
+    else
+      return x;
+  }
   /// Adds the 2 * Kept values of a thread at this distance. The one of higher number keeps the
   /// upper half of them. Then the threads at half the distance do so, until each has one value.
   template <int Distance, int Kept>

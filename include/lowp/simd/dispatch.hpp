@@ -107,7 +107,7 @@ inline constexpr bool has_one_backend = false;
                            has_one_backend ? "under a sanitizer, this unit has only "
                                            : "with flags that need it, this unit has none below ",
                            least::name, ": -DLOWP_ALL_BACKENDS brings all"});
-  detail::raise_runtime_error(message.c_str());
+  detail::raise_text<false>(message.c_str());
 }
 
 template <backend... Isa>

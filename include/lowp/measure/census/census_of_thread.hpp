@@ -59,13 +59,10 @@ class warp_tally {
                        most_of_tile = 4;
 
   /// Aligns the window with the warp's largest magnitude. Others are rarely much larger.
-  LOWP_FN void align(auto const& thread, std::uint32_t largest) {
+  template <class Thread>
+  LOWP_FN void align(Thread const& thread, std::uint32_t largest) {
     constexpr std::uint32_t above = 4, fields = 255;
-    largest = lanes::max(largest, thread.template exchanged<16>(largest));
-    largest = lanes::max(largest, thread.template exchanged<8>(largest));
-    largest = lanes::max(largest, thread.template exchanged<4>(largest));
-    largest = lanes::max(largest, thread.template exchanged<2>(largest));
-    largest = lanes::max(largest, thread.template exchanged<1>(largest));
+    largest = warp<Thread>{thread}.template max_among<1, 32>(largest);
     std::uint32_t const end = lanes::min((largest >> 23) + above, fields);
     first_ = end > 32 ? end - 32 : 1;  // zeros, of field 0, do not count
   }
