@@ -141,7 +141,7 @@ struct part_kernel {
     lowp::simd::staging<Isa, operand> staged;
     *streams = lowp::simd::accessor<Isa, operand, lowp::simd::nans::kept>(operand{to}, size,
                                                                           std::move(staged))
-                   .streams();
+                   .is_staged(false);
   }
 };
 

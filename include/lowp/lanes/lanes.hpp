@@ -147,6 +147,7 @@ LOWP_FN constexpr auto is_zero(F const& a) {
 /// Returns a, or the canonical quiet NaN for any NaN, the only one that a computed result may be.
 template <class F>
 LOWP_FN constexpr F canonical(F const& a) {
+  if constexpr (requires { lane<F>::canonical(a); }) return lane<F>::canonical(a);
   return from_bits<F>(select(is_nan(a), broadcast<word<F>>(binary32_nan), bits(a)));
 }
 /// Returns an integer that orders as the number does, except for zeros and NaN.

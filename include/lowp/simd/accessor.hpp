@@ -45,7 +45,7 @@ class accessor {
   /// Pairs of packs take less time than single ones.
   static constexpr bool may_be_paired =
       may_be_stretched || (Operand::is_packed && !Operand::is_random) || stores_in_order;
-  LOWP_HOST_FN bool streams() const { return streams_; }
+  LOWP_HOST_FN bool is_staged(bool if_apart) const { return streams_ || (if_apart && is_apart_); }
 
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
@@ -186,7 +186,7 @@ class accessor {
       lanes::widen(value).store(to(k));
       return {};
     } else {
-      F const result = computed(value);
+      F const result = leaves_nan ? lanes::canonical(value) : value;
       result.store(to(k));
       U const zero = lanes::broadcast<U>(0);
       return {lanes::bits(result), lanes::greater(zero, zero)};
@@ -246,14 +246,6 @@ class accessor {
       return false;
     codes.store(to(k));
     return true;
-  }
-  LOWP_HOST_FN static F computed(F const& value) {
-    if constexpr (Nans == nans::kept)
-      return value;
-    else if constexpr (requires { Isa::canonical(value); })
-      return Isa::canonical(value);
-    else
-      return lanes::canonical(value);
   }
 
   LOWP_HOST_FN bool is_apart_now(std::size_t valid) const {

@@ -34,6 +34,9 @@ class accessor<Isa, composite<std::index_sequence<K...>, Layout, Part...>, Nans>
         rounding_(std::get<Layout::rounded>(operand.parts).rounding),
         codec_(operand.layout, rounding_, std::get<Layout::rounded>(operand.parts).policy, Nans) {}
 
+  static constexpr bool may_be_stretched = (accessor<Isa, Part, Nans>::may_be_stretched && ...);
+  LOWP_HOST_FN bool is_staged(bool a) const { return (part<K>::value.is_staged(a) || ...); }
+
   template <bool Prefetches>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
                           batch_start<registers>&& start = {}) {

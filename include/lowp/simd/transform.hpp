@@ -62,18 +62,17 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     scratch_of<totals_type> scratch;  // apart, so that a write there cannot change the rest
     auto totals = made_in<totals_type>(scratch, report);
     constexpr std::size_t step = batch<Isa>;
-    std::size_t stretch = step;
-    if constexpr (may_be_stretched<Accessor...>)
-      if (!(accessors.streams() || ...)) stretch = longest_stretch;
-    std::size_t valid;
+    std::size_t stretch = step, valid;
     for (std::size_t first = 0; first < size.count; first += valid) {
-      std::size_t const rest = size.count - first;
-      valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
       if constexpr (requires(arrays_at_once arrays) { (accessors.look_out(first, arrays), ...); })
         if (first % meeting == 0) {
           arrays_at_once arrays;
           (accessors.look_out(first, arrays), ...);
+          if constexpr (may_be_stretched<Accessor...>)
+            stretch = (accessors.is_staged(is_long) || ...) ? step : is_long ? meeting : 1 << 16;
         }
+      std::size_t const rest = size.count - first;
+      valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
       batch_start<typename Isa::registers> start;
       (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
       if constexpr (may_add_batch<totals_type>) {
@@ -249,12 +248,11 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   static constexpr bool prefetches = !has_blocks && (Operand::is_random || ...);
 
   // Batches run into each other if nothing is drawn, prefetched, streamed or counted. This spares a
-  // cast a sixth of its time in L1. A step of an optimizer is too long to gain.
+  // cast a sixth of its time in L1, and a step of AdamW a twentieth.
   template <class... Accessor>
-  static constexpr bool may_be_stretched = !is_reported && sizeof...(Accessor) == 2 && requires {
-    requires(Accessor::may_be_stretched && ...);
-  };
-  static constexpr std::size_t longest_stretch = 1 << 16;
+  static constexpr bool may_be_stretched =
+      !is_reported && requires { requires(Accessor::may_be_stretched && ...); };
+  static constexpr bool is_long = sizeof...(K) > 2;
   template <class... Accessor>
   static constexpr bool may_be_paired = !is_reported && sizeof...(Accessor) == 2 &&
                                         requires { requires(Accessor::may_be_paired && ...); };

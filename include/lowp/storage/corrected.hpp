@@ -32,8 +32,9 @@ struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
     LOWP_FN F decode(U const (&codes)[2]) const {
       using namespace lanes;
       F const value = value_.template decode<F>(codes[0]);
-      F const size = sub(to_real(codes[1] ^ (most + 1)),
-                         broadcast<F>(static_cast<float>(most + 1)));  // with its sign
+      // The code's number with its sign, from the last bits of a float between 2^23 and 2^24.
+      F const size = sub(from_bits<F>(codes[1] ^ (lanes::bits(0x1p23f) + most + 1)),
+                         broadcast<F>(0x1p23f + static_cast<float>(most + 1)));
       F const sum = add(value, mul(quotient(size), power_of(value)));
       return select(is_finite(value), sum, value);
     }

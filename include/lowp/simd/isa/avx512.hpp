@@ -108,6 +108,15 @@ struct avx512 {
       r = __builtin_convertvector(from, To);
     to = r;
   }
+  /// Decodes by one shuffle, in place of one that widens and a shift.
+  LOWP_TARGET inline static void decode(std::type_identity<bfloat16>, reals& x,
+                                        halves const& codes) {
+    words::vector const lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    words::vector const from = lane << 16;
+    reals::vector r;
+    asm("vpermw %g1, %2, %0%{%3%}%{z%}" : "=v"(r) : "v"(codes.v), "v"(from), "Yk"(0xaaaaaaaau));
+    x.v = r;
+  }
   /// Computes a ^ b ^ key. g++ would copy the key from memory to the result first.
   template <class V>
   LOWP_TARGET inline static void xor3(V& v, V const& a, V const& b, std::uint32_t const& key) {
@@ -139,21 +148,17 @@ struct avx512 {
   template <class V>
   LOWP_TARGET inline static void join_low_bytes(V& codes, words const& low, words const& high,
                                                 reals const& x, reals const& y) {
-    words::vector const first = with_sign(low, x).v, second = with_sign(high, y).v;
-    V r, upper;
-    asm("vpmovdb %2, %x0\n\tvpmovdb %3, %x1\n\tvinserti32x4 $1, %x1, %t0, %t0"
-        : "=&v"(r), "=&v"(upper)
-        : "v"(first), "v"(second));
+    words::vector const first = {0, 4, 8, 12, 16, 20, 24, 28, 32, 36, 40, 44, 48, 52, 56, 60},
+                        lower = first * 0x10001 + 0x20000, upper = lower + 0x10001;
+    words::vector sign = words::vector{} + 0x800080, numbers = low.v, signs = words::vector(x.v);
+    hide(sign);  // g++ would make it anew for each pair, from an integer register
+    asm("vpermt2w %2, %1, %0" : "+v"(numbers) : "v"(lower), "v"(high.v));
+    asm("vpermt2w %2, %1, %0" : "+v"(signs) : "v"(upper), "v"(y.v));
+    asm("vpsrlw $8, %0, %0" : "+v"(signs));
+    asm("vpternlogd $0xf8, %2, %1, %0" : "+v"(numbers) : "v"(signs), "v"(sign));
+    V r;
+    asm("vpmovwb %1, %0" : "=v"(r) : "v"(numbers));
     codes = r;
-  }
-  /// Sets bit 7 of words to the signs of numbers.
-  LOWP_TARGET inline static words with_sign(words const& code, reals const& x) {
-    words sign;
-    broadcast(sign.v, 0x80u);
-    words::vector r = code.v, signs;
-    asm("vpsrld $24, %1, %0" : "=v"(signs) : "v"(x.v));
-    asm("vpternlogd $0xf8, %2, %1, %0" : "+v"(r) : "v"(signs), "v"(sign.v));
-    return words::of(r);
   }
   // The classes of VFPCLASSPS (Intel SDM volume 2).
   static constexpr int quiet_nan = 0x01, infinity = 0x18, signaling_nan = 0x80, subnormal = 0x20;

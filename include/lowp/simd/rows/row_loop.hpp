@@ -201,7 +201,7 @@ class row_loop {
     std::size_t stretch = batch<Isa>;  // those of a row that is not streamed run into each other
     if constexpr (out_accessors::may_be_stretched && score_accessors::may_be_stretched &&
                   column_accessors::may_be_stretched)
-      if (!to.template get<0>().streams()) stretch = columns_ + 1;
+      if (!to.template get<0>().is_staged(false)) stretch = columns_ + 1;
     for (std::size_t first = 0, valid; first < columns_; first += valid) {
       valid = row_stretch<Isa>(columns_ - first, stretch);
       if (uses_scores || columns_ > most_cached) from.begin(first, valid);
