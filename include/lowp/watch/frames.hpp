@@ -49,8 +49,7 @@ struct source_place {
 
   /// Returns the file name and the line, such as "model.cpp:31".
   [[nodiscard]] std::string text() const {
-    std::string_view const path = file;
-    return std::string(path.substr(path.find_last_of('/') + 1)) + ":" + std::to_string(line);
+    return detail::joined_text({file + (std::string_view(file).find_last_of('/') + 1), ":", line});
   }
 };
 
@@ -96,34 +95,33 @@ inline std::string watch_number(float x) {
 }
 
 /// Returns "1.01e-06 6.44e+00 ", with NaN or infinity if the range has any, as torch does.
-inline std::string watch_numbers(abs_range const& range) {
+inline error_text watch_numbers(abs_range const& range) {
   if (range.count == 0) return "            empty ";
   float const nan = lanes::from_bits<float>(lanes::binary32_nan);
   float const min = range.nan != 0 ? nan : range.min_abs.value();
   float const max = range.nan != 0 ? nan : range.max_abs.value();
-  return watch_number(min) + " " + watch_number(max) + " ";
+  return joined_text({watch_number(min).c_str(), " ", watch_number(max).c_str(), " "});
 }
 
 /// Returns "3 of 8 infinite".
-inline std::string watch_amount(std::uint64_t some, std::uint64_t all, std::string const& what) {
-  return joined_text({some, " of ", all, " ", what.c_str()});
+inline error_text watch_amount(std::uint64_t some, std::uint64_t all, char const* what) {
+  return joined_text({some, " of ", all, " ", what});
 }
 /// Returns "1 of 8 NaN, 3 of 8 beyond 65504".
-template <census_target To>
-std::string watch_amounts(watch_frame const& frame, watch_line const& line) {
+inline error_text watch_amounts(watch_frame const& frame, watch_line const& line, float largest) {
   abs_range const& range = line.range;
-  std::string text;
-  auto const add = [&](std::uint64_t some, std::string const& what) {
+  error_text text;
+  auto const add = [&](std::uint64_t some, char const* what) {
     if (some != 0)
-      text.append(text.empty() ? "" : ", ").append(watch_amount(some, range.count, what));
+      text = joined_text({text, text.empty() ? "" : ", ", watch_amount(some, range.count, what)});
   };
   add(range.nan, "NaN");
   add(range.infinite, "infinite");
-  add(range.overflow, "beyond " + text_of(float{std::numeric_limits<To>::max()}));
+  add(range.overflow, joined_text({"beyond ", shortest_text(largest).text}).c_str());
   // If a watched place had made it, the watch would have found that output first.
   bool const came_in =
       line.role == (frame.pass == watch_pass::forward ? watch_role::input : watch_role::output);
-  return came_in ? text + ", made by what is not watched" : text;
+  return joined_text({text, came_in ? ", made by what is not watched" : ""});
 }
 
 inline constexpr char watch_header[] = "abs min  abs max  metadata\n";
@@ -155,60 +153,59 @@ class watch_frames {
 
   /// Returns "input[0]"; "output", or "output[1]" if there are several. Gradients have the names
   /// that the backward hooks of torch.nn.Module use.
-  static std::string label(watched_place const& place, watch_frame const& frame,
-                           watch_line const& line) {
+  static error_text label(watched_place const& place, watch_frame const& frame,
+                          watch_line const& line) {
     bool const is_backward = frame.pass == watch_pass::backward;
     if (line.role == watch_role::weight)
-      return place.weights[line.number] + (is_backward ? ".grad" : "");
+      return joined_text({place.weights[line.number].c_str(), is_backward ? ".grad" : ""});
     bool const is_input = line.role == watch_role::input;
-    std::string name = is_backward ? "grad_" : "";
-    name += is_input ? "input" : "output";
+    error_text const name =
+        joined_text({is_backward ? "grad_" : "", is_input ? "input" : "output"});
     if (is_input || is_backward ||
         std::ranges::count(frame.lines, watch_role::output, &watch_line::role) > 1)
-      name += joined_text({"[", line.number, "]"});
+      return joined_text({name, "[", line.number, "]"});
     return name;
   }
 
-  static std::string text_of(watched_place const& place, watch_frame const& frame) {
-    std::string text(watch_indent);
-    text += place.name;
-    if (!place.type.empty()) text.append(" ").append(place.type);
-    if (frame.pass == watch_pass::backward) text += " (backward)";
-    text += '\n';
-    for (watch_line const& line : frame.lines) {
-      text.append(watch_numbers(line.range)).append(label(place, frame, line));
-      text += line.as_of ? joined_text({" (as of batch_number=", *line.as_of, ")\n"}) : "\n";
-    }
+  static error_text text_of(watched_place const& place, watch_frame const& frame) {
+    error_text text = joined_text({watch_indent, place.name.c_str(), place.type.empty() ? "" : " ",
+                                   place.type.c_str(),
+                                   frame.pass == watch_pass::backward ? " (backward)\n" : "\n"});
+    for (watch_line const& line : frame.lines)
+      text = joined_text(
+          {text, watch_numbers(line.range), label(place, frame, line),
+           line.as_of ? joined_text({" (as of batch_number=", *line.as_of, ")\n"}) : "\n"});
     return text;
   }
 
   /// Returns the frames, the oldest first. Hugging Face's header of a step precedes its frames. The
   /// first of several steps may have lost frames, so a line with its number precedes it instead.
   /// @param most  of lines, but at least the last frame
-  [[nodiscard]] std::string text(std::vector<watched_place> const& places,
-                                 std::size_t most = std::size_t(-1)) const {
+  [[nodiscard]] error_text text(std::vector<watched_place> const& places,
+                                std::size_t most = std::size_t(-1)) const {
     std::uint64_t const all = std::min<std::uint64_t>(next_, ring_.size());
     std::uint64_t const count = count_in(most, all);
     std::uint64_t const first = ring_[slot(next_ - count)].step;
     std::uint64_t step = first, backward = 0;
-    std::string body;
+    error_text body;
     bool is_one_step = true;
     for (std::uint64_t i = next_ - count; i < next_; ++i) {
       watch_frame const& frame = ring_[slot(i)];
       if (std::exchange(step, frame.step) != frame.step) {
-        body += joined_text({"\n\n", watch_indent, "*** Starting batch number=", frame.step,
-                             " ***\n", watch_header});
+        body = joined_text({body, "\n\n", watch_indent, "*** Starting batch number=", frame.step,
+                            " ***\n", watch_header});
         is_one_step = false;
       }
       if (frame.pass == watch_pass::backward) ++backward;
-      body += text_of(places[frame.place], frame);
+      body = joined_text({body, text_of(places[frame.place], frame)});
     }
     char const* const pass = backward == 0 ? " forward" : backward == count ? " backward" : "";
-    std::string text = joined_text({"Last ", count});
-    if (count < all) text += joined_text({" of ", all});
-    text += joined_text({pass, " frames:\n", watch_header});
-    if (!is_one_step) text += joined_text({watch_indent, "*** batch number=", first, " ***\n"});
-    return text += body;
+    error_text text = joined_text({"Last ", count});
+    if (count < all) text = joined_text({text, " of ", all});
+    text = joined_text({text, pass, " frames:\n", watch_header});
+    if (!is_one_step)
+      text = joined_text({text, watch_indent, "*** batch number=", first, " ***\n"});
+    return joined_text({text, body});
   }
 
  private:

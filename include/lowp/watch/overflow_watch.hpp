@@ -78,10 +78,10 @@ class overflow_watch {
     std::uint64_t const some = is_lost ? report.nonfinite : report.overflowed;
     if (some == 0) return;
     ++(is_lost ? places_[place].nan : places_[place].overflow);
-    alarm(is_lost ? watch_trouble::nan : watch_trouble::overflow, place, "update", {}, [&] {
-      return "update: " + detail::watch_amount(some, report.count,
-                                               is_lost ? "not finite" : "beyond what is stored");
-    });
+    if (is_news())
+      alarm(is_lost ? watch_trouble::nan : watch_trouble::overflow, place, "update", {},
+            detail::watch_amount(some, report.count,
+                                 is_lost ? "not finite" : "beyond what is stored"));
   }
   /// Checks, in any step, that all values which an update read or made are finite and within `To`.
   /// @param seen  report on this update alone
@@ -95,8 +95,9 @@ class overflow_watch {
   void stalled(std::size_t place, stall_alarm const& what) {
     known(place);
     ++places_[place].stalled;
-    alarm(watch_trouble::stalled, place, what.state.name, {},
-          [&] { return what.state.name == places_[place].name ? what.verdict() : what.text(); });
+    if (is_news())
+      alarm(watch_trouble::stalled, place, what.state.name, {},
+            what.state.name == places_[place].name ? what.verdict() : what.text());
   }
 
   [[nodiscard]] bool is_watched() const { return is_watched_; }
@@ -118,8 +119,8 @@ class overflow_watch {
   }
   void known(std::size_t place) const {
     if (place >= places_.size())
-      detail::refuse_if("overflow_watch: there is no place " + std::to_string(place) + " of " +
-                        std::to_string(places_.size()));
+      detail::refuse_if(detail::joined_text(
+          {"overflow_watch: there is no place ", place, " of ", places_.size()}));
   }
 
   template <class S>
@@ -138,8 +139,8 @@ class overflow_watch {
   detail::watch_frame& frame_of(std::uint64_t number) {
     detail::watch_frame* const found = frames_.find(number);
     if (found == nullptr)
-      detail::refuse_if("overflow_watch: a tensor of a frame comes after " +
-                        std::to_string(policy_.frames) + " later frames");
+      detail::refuse_if(detail::joined_text(
+          {"overflow_watch: a tensor of a frame comes after ", policy_.frames, " later frames"}));
     return *found;
   }
 
@@ -198,9 +199,10 @@ class overflow_watch {
     if (line.range.nan != 0) ++place.nan;
     if (line.range.infinite != 0) ++place.infinite;
     if (line.range.overflow != 0) ++place.overflow;
-    std::string const label = detail::watch_frames::label(place, current, line);
-    alarm(detail::watch_trouble_of(line.range), current.place, label, line.range,
-          [&] { return label + ": " + detail::watch_amounts<To>(current, line); });
+    if (is_news())
+      alarm(detail::watch_trouble_of(line.range), current.place,
+            detail::watch_frames::label(place, current, line), line.range,
+            detail::watch_amounts(current, line, float{std::numeric_limits<To>::max()}));
   }
   void judge_update(std::size_t place, std::string const& tensor, amax largest, std::uint64_t nan) {
     if (nan == 0 && largest.bits < detail::borders_of<To>.overflow) return;
@@ -212,10 +214,14 @@ class overflow_watch {
     bool const is_nan = trouble == watch_trouble::nan;
     bool const is_infinite = trouble == watch_trouble::infinite;
     ++(is_nan ? at.nan : is_infinite ? at.infinite : at.overflow);
-    alarm(trouble, place, tensor, range, [&] {
-      std::string const amount = "up to " + detail::text_of(largest.value());
-      return tensor + ": " + (is_nan ? "NaN" : is_infinite ? "infinite" : amount) + " in an update";
-    });
+    if (is_news())
+      alarm(trouble, place, tensor, range,
+            detail::joined_text(
+                {is_nan        ? "NaN"
+                 : is_infinite ? "infinite"
+                               : "up to ",
+                 is_nan || is_infinite ? "" : detail::shortest_text(largest.value()).text,
+                 " in an update"}));
   }
 
   /// Returns the lines of an alarm that are left for frames.
@@ -223,24 +229,28 @@ class overflow_watch {
     std::size_t const others = is_watched_ ? 2 : 3;
     return policy_.lines < others ? 0 : policy_.lines - others;
   }
+  /// Returns true if the next trouble gets an alarm, whose text is made for nothing else.
+  bool is_news() {
+    is_reported_ = !std::exchange(has_alarmed_, true) && (policy_.call_back || policy_.throws);
+    return is_reported_ || !first_;
+  }
   void alarm(watch_trouble trouble, std::size_t place, std::string const& tensor,
-             abs_range const& range, auto const& details) {
-    bool const is_reported = !has_alarmed_ && (policy_.call_back || policy_.throws);
-    has_alarmed_ = true;
-    if (!is_reported && first_) return;
+             abs_range const& range, detail::error_text const& details) {
     watched_place const& at = places_[place];
+    bool const is_stalled = trouble == watch_trouble::stalled;
     watch_alarm found{trouble, place, at.name, at.type, at.where, tensor, step_, range, {}};
-    found.text = std::string("Detected ") +
-                 (trouble == watch_trouble::stalled    ? "stalled tensor"
-                  : trouble == watch_trouble::overflow ? "overflow"
-                                                       : "inf/nan") +
-                 " during batch_number=" + std::to_string(step_) + "\n" +
-                 frames_.text(places_, most_lines()) + at.name + " (" + at.where.text() +
-                 "): " + details();
-    if (!is_watched_)
-      found.text += detail::watch_unseen(trouble, step_, policy_.every, frames_.step());
+    found.text = detail::joined_text(
+        {"Detected ",
+         is_stalled                           ? "stalled tensor"
+         : trouble == watch_trouble::overflow ? "overflow"
+                                              : "inf/nan",
+         " during batch_number=", step_, "\n", frames_.text(places_, most_lines()), at.name.c_str(),
+         " (", at.where.text().c_str(), "): ", is_stalled ? "" : tensor.c_str(),
+         is_stalled ? "" : ": ", details,
+         is_watched_ ? detail::error_text()
+                     : detail::watch_unseen(trouble, step_, policy_.every, frames_.step())});
     if (!first_) first_ = found;
-    if (!is_reported) return;
+    if (!is_reported_) return;
     if (policy_.call_back) return policy_.call_back(found);
     has_alarmed_ = has_begun_;
     detail::raise<watch_error>(found);
@@ -253,7 +263,7 @@ class overflow_watch {
   std::optional<watch_alarm> first_;
   std::uint64_t step_ = 0;
   bool has_begun_ = false;  ///< true once a step has begun
-  bool is_watched_ = true, has_alarmed_ = false;
+  bool is_watched_ = true, has_alarmed_ = false, is_reported_ = false;
 };
 
 }  // namespace lowp::inline LOWP_UNIT

@@ -41,8 +41,9 @@ class stall_watch {
                                               {"evidence", policy.evidence},
                                               {"largest_bias", policy.largest_bias}}));
     if (policy.window < 1)
-      detail::refuse_if("stall_watch: window is " + detail::text_of(policy.window) +
-                        " steps, not at least 1");
+      detail::refuse_if(
+          detail::joined_text({"stall_watch: window is ", detail::shortest_text(policy.window).text,
+                               " steps, not at least 1"}));
   }
 
   /// Adds a tensor whose values have gaps of at most `largest_gap`. Returns its number.
@@ -135,12 +136,13 @@ class stall_watch {
  private:
   watched_tensor& known(std::size_t tensor) {
     if (tensor >= tensors_.size())
-      detail::refuse_if("stall_watch: there is no tensor " + std::to_string(tensor) + " of " +
-                        std::to_string(tensors_.size()));
+      detail::refuse_if(detail::joined_text(
+          {"stall_watch: there is no tensor ", tensor, " of ", tensors_.size()}));
     return tensors_[tensor];
   }
   static void refuse_unless_finite(std::string const& tensor, char const* what, double x) {
-    detail::refuse_if(detail::check_numbers(("stall_watch: " + tensor).c_str(), {{what, x}}));
+    detail::refuse_if(detail::check_numbers(
+        detail::joined_text({"stall_watch: ", tensor.c_str()}).c_str(), {{what, x}}));
   }
   template <class Alarm, class List, class Report>
   std::vector<Alarm> observe_each(List const& list, std::span<Report const> reports,

@@ -69,17 +69,16 @@ LOWP_FN constexpr watch_trouble watch_trouble_of(abs_range const& range) {
 /// Returns the last line of a report in a step without frames. The first update that is not finite
 /// may be that of an innocent layer: an infinity elsewhere makes all gradients NaN.
 /// @param observed  the step of the last frame
-inline std::string watch_unseen(watch_trouble trouble, std::uint64_t step, std::uint64_t every,
-                                std::optional<std::uint64_t> const& observed) {
-  std::string text =
-      joined_text({"\nbatch_number=", step, " was not watched (policy.every = ", every, "), and "});
-  text += observed
-              ? joined_text({"the frames above are of batch_number=", *observed, " and before"})
-              : "no frame was seen before it";
+inline error_text watch_unseen(watch_trouble trouble, std::uint64_t step, std::uint64_t every,
+                               std::optional<std::uint64_t> const& observed) {
+  error_text const text = joined_text(
+      {"\nbatch_number=", step, " was not watched (policy.every = ", every, "), and ",
+       observed ? joined_text({"the frames above are of batch_number=", *observed, " and before"})
+                : "no frame was seen before it"});
   if (trouble == watch_trouble::stalled) return text;
-  return text.append("; this is the first update found ")
-      .append(trouble == watch_trouble::overflow ? "to overflow" : "not finite")
-      .append(", not necessarily where it began: watch each step to see");
+  return joined_text({text, "; this is the first update found ",
+                      trouble == watch_trouble::overflow ? "to overflow" : "not finite",
+                      ", not necessarily where it began: watch each step to see"});
 }
 
 }  // namespace lowp::detail::inline LOWP_UNIT

@@ -78,21 +78,24 @@ struct stall_alarm {
   watched_tensor state;  ///< state at the alarm
 
   /// Returns "norm.weight is frozen at step 812: 0 % of recent updates was applied, ...".
-  [[nodiscard]] std::string text() const { return state.name + " is " + verdict(); }
+  [[nodiscard]] std::string text() const {
+    return detail::joined_text({state.name.c_str(), " is ", verdict().c_str()});
+  }
   /// Returns the same text without the name.
   [[nodiscard]] std::string verdict() const {
-    using detail::percent_of, detail::text_of;
-    auto const number = [](double x) { return text_of(convert<float>(x)); };
+    using detail::joined_text, detail::percent_of, detail::shortest_text;
     if (state.nonfinite != 0)
-      return "frozen at step " + std::to_string(step) + ": " + std::to_string(state.nonfinite) +
-             " elements are not finite, in the weight, the update or a stored moment, for " +
-             std::to_string(state.nonfinite_steps) + " steps";
-    return "frozen at step " + std::to_string(step) + ": " + percent_of(state.applied_ratio()) +
-           " of recent updates was applied, " + percent_of(state.stalled_share()) +
-           " of elements stalled, nothing changed for " + std::to_string(state.silent) +
-           " steps; lr is " + number(lr) +
-           ", and rounded to nearest most updates of the largest weights are lost below " +
-           number(state.freezing_lr());
+      return joined_text(
+          {"frozen at step ", step, ": ", state.nonfinite,
+           " elements are not finite, in the weight, the update or a stored moment, for ",
+           state.nonfinite_steps, " steps"});
+    return joined_text(
+        {"frozen at step ", step, ": ", percent_of(state.applied_ratio()).c_str(),
+         " of recent updates was applied, ", percent_of(state.stalled_share()).c_str(),
+         " of elements stalled, nothing changed for ", state.silent, " steps; lr is ",
+         shortest_text(convert<float>(lr)).text,
+         ", and rounded to nearest most updates of the largest weights are lost below ",
+         shortest_text(convert<float>(state.freezing_lr())).text});
   }
 };
 
@@ -103,11 +106,12 @@ struct moment_alarm {
 
   /// Returns "norm.weight: rounding biases v by 0.0005 in a step, at step 20; ...".
   [[nodiscard]] std::string text() const {
-    return state.name + ": rounding biases v by " +
-           detail::text_of(convert<float>(state.moment_bias())) + " in a step, at step " +
-           std::to_string(step) + "; " + detail::percent_of(state.moment_stalled_share()) +
-           " of the elements that should change stayed; store v in float, or round it"
-           " stochastically";
+    return detail::joined_text(
+        {state.name.c_str(), ": rounding biases v by ",
+         detail::shortest_text(convert<float>(state.moment_bias())).text, " in a step, at step ",
+         step, "; ", detail::percent_of(state.moment_stalled_share()).c_str(),
+         " of the elements that should change stayed; store v in float, or round it"
+         " stochastically"});
   }
 };
 
