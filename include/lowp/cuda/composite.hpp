@@ -5,8 +5,6 @@
 #include <lowp/cuda/accessor.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <algorithm>
-
 namespace lowp::cuda {
 
 using simd::indexed;
@@ -21,7 +19,7 @@ struct composite_kernel_operand<std::index_sequence<K...>, Layout, Part...> : in
   static constexpr std::uint64_t chunks_of_square = 1;
   static constexpr int parts = sizeof...(Part);
   static constexpr int bytes_read = (0 + ... + Part::bytes_read);
-  static constexpr int bytes_written = std::max({Part::bytes_written...});
+  static constexpr int bytes_written = most_written<Part...>;
   static constexpr bool permits_runs = (Part::permits_runs && ...);
 
   codec_type codec;

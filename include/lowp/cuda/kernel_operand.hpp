@@ -163,16 +163,20 @@ struct kernel_operand {
   }
 };
 
+/// The bytes of the largest element that is written, or 0.
+template <class... KernelOperand>
+inline constexpr int most_written = 0;
+template <class First, class... Rest>
+inline constexpr int most_written<First, Rest...> =
+    First::bytes_written > most_written<Rest...> ? First::bytes_written : most_written<Rest...>;
+
 /// The runs of whole chunks: two if floats are written, four if doubles are.
 template <class... KernelOperand>
-inline constexpr int runs_of_chunk = [] {
-  if constexpr (requires { requires(KernelOperand::permits_runs && ...); }) {
-    int bytes = 2;
-    ((bytes = bytes < KernelOperand::bytes_written ? KernelOperand::bytes_written : bytes), ...);
-    return bytes / 2;
-  }
-  return 1;
-}();
+inline constexpr int runs_of_chunk = 1;
+template <class... KernelOperand>
+  requires(KernelOperand::permits_runs && ...)
+inline constexpr int runs_of_chunk<KernelOperand...> =
+    most_written<KernelOperand...> > 2 ? most_written<KernelOperand...> / 2 : 1;
 
 /// True for an output of random rounding.
 template <class KernelOperand>
