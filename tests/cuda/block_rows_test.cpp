@@ -31,7 +31,9 @@ TYPED_TEST_SUITE(block_rows, pairs);
 TYPED_TEST(block_rows, a_row_for_each_warp_of_a_block) {
   using In = typename TypeParam::in;
   using Out = typename TypeParam::out;
-  for (std::size_t const columns : {255U, 256U, 257U, 1025U, 2048U}) {
+  // A longer row of 16 bits is kept in its own type.
+  for (std::size_t const columns : {255U, 256U, 257U, 1025U, 2048U, 2049U, 3001U, 4096U}) {
+    if (columns > 2048 && sizeof(In) == 4) continue;
     constexpr std::size_t rows = 19;  // two blocks and three warps
     std::mt19937 random(static_cast<unsigned>(columns));
     std::vector<In> in;
@@ -46,22 +48,25 @@ TYPED_TEST(block_rows, a_row_for_each_warp_of_a_block) {
     for (std::size_t i = 0; i < want.size(); ++i)
       ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
     EXPECT_EQ(grid.team_threads, 32U);
-    EXPECT_EQ(grid.dynamic_bytes, 8 * ((columns + 255) / 256 * 256) * sizeof(float));
+    EXPECT_EQ(grid.dynamic_bytes,
+              8 * ((columns + 255) / 256 * 256) * (columns > 2048 ? sizeof(In) : sizeof(float)));
     EXPECT_EQ(grid.bytes_read, in.size() * sizeof(In));
     EXPECT_EQ(grid.bytes_written, in.size() * sizeof(Out));
   }
 }
 
-// Rows of a block, which are kept; and rows that are read anew, because the device has no room for
-// them.
-constexpr std::size_t of_a_block[] = {2049, 8191, 8192, 8193};
+// Rows of a block, which are kept as floats or, where these do not fit, in their own type; and rows
+// that are read anew, because the device has no room for them.
+constexpr std::size_t of_a_block[] = {4097, 8191, 8192, 8193};
 constexpr std::size_t kept_bytes = std::size_t{80} << 10;
-constexpr std::size_t longer_than_kept = kept_bytes / sizeof(float) + 3;
+constexpr std::size_t longer_than_floats = kept_bytes / sizeof(float) + 3;
+constexpr std::size_t longer_than_bfloat16 = kept_bytes / sizeof(lowp::bfloat16) + 3;
 
 // Runs 6 rows; `operands` with this many bytes an element are read.
 template <class In, class Out, class Call>
 void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, std::size_t operands,
-                           std::size_t operand_bytes, Call const& call) {
+                           std::size_t operand_bytes, Call const& call,
+                           std::size_t shared_bytes_alone = 0) {
   constexpr std::size_t rows = 6;
   std::mt19937 random(static_cast<unsigned>(columns));
   std::vector<In> in;
@@ -71,43 +76,50 @@ void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, s
   ASSERT_EQ(call(lowp::simd::this_thread{}, in, want), "");
   simulated_grid grid(256, 4);
   grid.most_shared_bytes = most_shared_bytes;
+  grid.shared_bytes_alone = shared_bytes_alone;
   ASSERT_EQ(call(lowp::cuda::on_grid<simulated_grid>{grid}, in, got), "");
   for (std::size_t i = 0; i < want.size(); ++i)
     ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
   EXPECT_EQ(grid.team_threads, 256U);
-  std::size_t const needed = (columns + 2047) / 2048 * 2048 * sizeof(float) * operands;
+  std::size_t const room = (columns + 2047) / 2048 * 2048;
+  std::size_t const floats = room * sizeof(float) * operands, own = room * operand_bytes;
+  std::size_t const kept = floats <= most_shared_bytes    ? floats
+                           : own <= most_shared_bytes     ? own
+                           : floats <= shared_bytes_alone ? floats
+                           : own <= shared_bytes_alone    ? own
+                                                          : 0;
   EXPECT_EQ(grid.bytes_written, rows * columns * sizeof(Out));
-  if (needed <= most_shared_bytes) {
-    EXPECT_EQ(grid.dynamic_bytes, needed) << columns;
-    EXPECT_EQ(grid.bytes_read, rows * columns * operand_bytes) << columns;
-  } else {
-    EXPECT_LT(grid.dynamic_bytes, 33U << 10);
-    EXPECT_EQ(grid.bytes_read, 3 * rows * columns * operand_bytes) << columns;
-  }
+  EXPECT_EQ(grid.dynamic_bytes, kept) << columns;
+  EXPECT_EQ(grid.bytes_read, (kept != 0 ? 1 : 3) * rows * columns * operand_bytes) << columns;
 }
 
 TYPED_TEST(block_rows, a_row_for_a_block) {
-  auto const check = [](std::size_t columns, std::size_t most_shared_bytes) {
+  auto const check = [](std::size_t columns, std::size_t most_shared_bytes,
+                        std::size_t shared_bytes_alone = 0) {
     expect_same_in_blocks<typename TypeParam::in, typename TypeParam::out>(
         columns, most_shared_bytes, 1, sizeof(typename TypeParam::in),
         [=](auto const& executor, auto const& in, auto& out) {
           return refusal_of<lowp::detail::softmax_operation>(executor, in, out, columns);
-        });
+        },
+        shared_bytes_alone);
   };
   for (std::size_t const columns : of_a_block) check(columns, kept_bytes);
   check(1025, 0);
   check(8192, 0);
-  check(longer_than_kept, kept_bytes);
+  for (std::size_t const alone : {std::size_t{0}, kept_bytes}) check(8192, kept_bytes / 4, alone);
+  check(longer_than_floats, kept_bytes);
+  check(longer_than_bfloat16, kept_bytes);
+  for (std::size_t const alone : {20U << 10, 40U << 10}) check(8191, 1, alone);
 }
 
 TEST(block_rows_with, masked) {
-  for (std::size_t const columns : {1030U, 2056U}) {
+  for (std::size_t const columns : {2800U, 4100U}) {
     std::mt19937 random(4);
     std::vector<std::uint8_t> flags(3 * columns);
     for (auto& each : flags) each = static_cast<std::uint8_t>(random() % 3 * 0x7f);
     std::vector<lowp::bfloat16> bias(3 * columns);
     for (auto& each : bias) each = lowp::bfloat16(static_cast<float>(random() % 9) / -4);
-    for (std::size_t const most_shared_bytes : {kept_bytes, std::size_t{0}}) {
+    for (std::size_t const most_shared_bytes : {kept_bytes, kept_bytes / 3, std::size_t{0}}) {
       expect_same_in_blocks<lowp::float16, lowp::float16>(
           columns, most_shared_bytes, 2, 3, [&](auto const& executor, auto const& in, auto& out) {
             return refusal_of<lowp::detail::scale_mask_softmax_operation>(
@@ -153,10 +165,10 @@ TEST(block_rows_with, causal) {
 }
 
 TEST(block_rows_with, log_softmax) {
-  for (std::size_t const most_shared_bytes : {kept_bytes, std::size_t{0}})
+  for (std::size_t const most_shared_bytes : {kept_bytes, kept_bytes / 4, std::size_t{0}})
     expect_same_in_blocks<lowp::bfloat16, float>(
-        2500, most_shared_bytes, 1, 2, [](auto const& executor, auto const& in, auto& out) {
-          return refusal_of<lowp::detail::log_softmax_operation>(executor, in, out, 2500);
+        4500, most_shared_bytes, 1, 2, [](auto const& executor, auto const& in, auto& out) {
+          return refusal_of<lowp::detail::log_softmax_operation>(executor, in, out, 4500);
         });
 }
 

@@ -35,7 +35,8 @@ TYPED_TEST_SUITE(cuda_rows, pairs);
 // call(where, in, out, columns) on the processor and on a grid, from every alignment to elements.
 // Aligned rows may have unaligned ends; this lies between them.
 template <class Grid, class Pair, class Call>
-void expect_same(std::size_t rows, std::size_t columns, Call const& call) {
+void expect_same(std::size_t rows, std::size_t columns, Call const& call, unsigned threads = 32,
+                 std::size_t shared_bytes = std::size_t{80} << 10) {
   using In = typename Pair::in;
   using Out = typename Pair::out;
   std::mt19937 random(static_cast<unsigned>(columns));
@@ -52,7 +53,8 @@ void expect_same(std::size_t rows, std::size_t columns, Call const& call) {
     std::vector<Out> got(lead, Out(-5.0f));
     got.insert(got.end(), all.begin(), all.end());
     got.resize(got.size() + 3, Out(-5.0f));
-    Grid grid(32, 3);
+    Grid grid(threads, 3);
+    grid.most_shared_bytes = shared_bytes;
     ASSERT_EQ(call(lowp::cuda::on_grid<Grid>{grid},
                    lowp::strided_rows{std::span<In const>(in).subspan(lead), columns + between},
                    lowp::strided_rows{std::span(got).subspan(lead, all.size()), columns + between}),
@@ -83,6 +85,10 @@ TYPED_TEST(cuda_rows, log_softmax) {
         });
 }
 
+struct columns_and_memory {
+  std::size_t columns, shared_bytes;
+};
+
 TYPED_TEST(cuda_rows, derivatives) {
   for (std::size_t const columns : {7U, 256U, 300U, 1001U}) {
     expect_same<simulated_grid, TypeParam>(
@@ -95,12 +101,25 @@ TYPED_TEST(cuda_rows, derivatives) {
           return refusal_of<lowp::detail::log_softmax_backward_operation>(executor, y, y, out,
                                                                           columns);
         });
+  }
+  // Short rows; then those of 256 threads, which are kept as floats or in their own type, or not.
+  for (auto const& [columns, shared_bytes] :
+       std::initializer_list<columns_and_memory>{{7, 0},
+                                                 {256, 0},
+                                                 {300, 0},
+                                                 {1001, 0},
+                                                 {2101, 80 << 10},
+                                                 {2500, 20 << 10},
+                                                 {2500, 10 << 10},
+                                                 {2500, 1}}) {
     std::vector<std::int64_t> labels(8, 3);
+    labels[4] = static_cast<std::int64_t>(columns) - 1;
     labels[2] = -100;
     std::vector<float> const scales{1, -3, 1, 0, 2e4f, 0.1f, 1, NAN};
     std::vector<float> want;
     expect_same<simulated_grid, TypeParam>(
-        8, columns, [&](auto const& executor, auto const& logits, auto const& out) {
+        8, columns,
+        [&](auto const& executor, auto const& logits, auto const& out) {
           std::vector<float> losses(8);
           auto const wrong = refusal_of<lowp::detail::cross_entropy_operation>(
               executor, logits, labels, columns,
@@ -112,7 +131,8 @@ TYPED_TEST(cuda_rows, derivatives) {
           for (std::size_t r = 0; r < 8; ++r)
             EXPECT_TRUE(has_bits(losses[r], code_of(want[r]), r, columns));
           return wrong;
-        });
+        },
+        columns > 1001 ? 256 : 32, shared_bytes);
   }
 }
 

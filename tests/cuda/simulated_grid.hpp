@@ -225,7 +225,9 @@ class grid_with : public Texts {
       : threads_(block_threads), most_blocks_(most_blocks) {}
 
   [[nodiscard]] unsigned threads() const { return threads_; }
-  [[nodiscard]] std::size_t shared_bytes(int = 2) const { return most_shared_bytes; }
+  [[nodiscard]] std::size_t shared_bytes(int blocks = 2) const {
+    return blocks == 1 ? std::max(shared_bytes_alone, most_shared_bytes) : most_shared_bytes;
+  }
 
   template <class Report, class Call>
   void run(Call const& call) {
@@ -269,6 +271,7 @@ class grid_with : public Texts {
   std::size_t dynamic_bytes = 0;
   unsigned team_threads = 0;
   std::size_t most_shared_bytes = std::size_t{80} << 10;  // for a test to set
+  std::size_t shared_bytes_alone = 0;                     // likewise, if that is more
   std::size_t least_rows_of_runs = lowp::simd::sum_lines::least_rows;
 
  private:

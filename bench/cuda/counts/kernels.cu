@@ -69,7 +69,9 @@ void launch(Call const& call, std::uint64_t blocks, std::uint32_t dynamic_bytes 
 template <class Case>
 struct grid {
   static constexpr unsigned threads() { return cuda::tuning::block_threads; }
-  static constexpr std::size_t shared_bytes(int = 2) { return 110 << 10; }
+  static constexpr std::size_t shared_bytes(int blocks = 2) {
+    return (blocks == 1 ? 223 : 110) << 10;
+  }
   template <class Report, class Call>
   void run(Call const& call) const {
     constexpr std::uint64_t large = cuda::tuning::reporting_blocks;

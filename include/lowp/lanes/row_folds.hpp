@@ -66,6 +66,15 @@ LOWP_FN bool takes_total_again(Operation const& operation, fold::number<K> numbe
 template <class Operation>
 inline constexpr bool uses_scores = requires { requires Operation::uses_scores; };
 
+/// Returns what makes an element's result: its value in the last fold, or what `kept` returns.
+LOWP_FN auto kept_of([[maybe_unused]] auto const& operation, auto const& value,
+                     [[maybe_unused]] auto const& term) {
+  if constexpr (requires { operation.kept(value, term); })
+    return operation.kept(value, term);
+  else
+    return value;
+}
+
 LOWP_FN std::size_t visible_columns([[maybe_unused]] auto const& operation,
                                     [[maybe_unused]] std::size_t row, std::size_t columns) {
   if constexpr (requires { operation.visible(row, columns); })

@@ -28,11 +28,11 @@ using not_cross_entropy_options = fit<std::convertible_to<T, cross_entropy_optio
 
 inline constexpr auto no_column = std::numeric_limits<std::size_t>::max();
 
-/// The value of a logit is d = max - logit. Of an ignored row, no column is folded.
+/// The value of a logit is d = max - logit. Its e^-d is kept. Of an ignored row, no column is
+/// folded.
 template <bool IsOnDevice, class Logit, class Label>
 struct cross_entropy_rows {
   using folds = std::tuple<fold::maximum, fold::both<fold::sum, fold::sum>>;
-  static constexpr bool keeps_scores = true;  // a GPU keeps logits, because d is cheap
 
   Logit const* logits;
   std::size_t stride, columns, counted;  ///< counted: the rows of a mean, else 1
@@ -97,6 +97,7 @@ struct cross_entropy_rows {
   LOWP_FN fold::pair<F> term(fold::number<1>, F const& value) const {
     return {exp_of_minus(value), in_sum(value)};
   }
+  LOWP_FN auto kept(auto const&, auto const& term) const { return term.first; }
   LOWP_FN void take_total(fold::number<0> fold, auto& s, auto const& largest) const {
     log_softmax_rows{}.take_total(fold, s, largest);
   }
@@ -118,11 +119,11 @@ struct cross_entropy_rows {
     s.loss = lanes::sub(s.loss, s.total);
   }
   LOWP_FN auto statistic(fold::number<0>, auto const& s) const { return s.loss; }
-  LOWP_FN auto result(auto const& s, auto const& value) const {
-    return lanes::fma(exp_of_minus(value), s.factor, lanes::negative(s.smooth));
+  LOWP_FN auto result(auto const& s, auto const& e) const {
+    return lanes::fma(e, s.factor, lanes::negative(s.smooth));
   }
-  LOWP_FN auto marked_result(auto const& s, auto const& value) const {
-    return lanes::fma(exp_of_minus(value), s.factor, lanes::negative(s.target));
+  LOWP_FN auto marked_result(auto const& s, auto const& e) const {
+    return lanes::fma(e, s.factor, lanes::negative(s.target));
   }
 
  private:

@@ -12,17 +12,19 @@ inline constexpr int kept_scores = Scores::size - shared_scores<Operation>;
 template <class Operation, class Scores, class Sum>
 inline constexpr int chunks_at_once = tuning::row_chunks(
     static_cast<int>(Scores::template bytes_of<kept_scores<Operation, Scores>>) + Sum::bytes_read);
-/// True if a team keeps scores as they were loaded: results need these, or values are cheap.
+/// True if a team always keeps scores as they were loaded: results need these, or values are cheap.
+/// Other rows are kept so where floats would not fit.
 template <class Operation, class Sum>
 inline constexpr bool keeps_codes =
     Sum::operands == 0 &&
     (detail::uses_scores<Operation> || requires { requires Operation::keeps_scores; });
 /// The bytes of shared memory for a column of a row, with its sums.
 template <class Operation, class Scores, class Sum>
-inline constexpr unsigned kept_bytes =
-    keeps_codes<Operation, Sum> ? Scores::template bytes_of<kept_scores<Operation, Scores>> +
-                                      Sum::sums * unsigned{sizeof(float)}
-                                : Scores::size * unsigned{sizeof(float)};
+LOWP_FN constexpr unsigned kept_bytes(bool as_floats) {
+  return as_floats ? Scores::size * unsigned{sizeof(float)}
+                   : Scores::template bytes_of<kept_scores<Operation, Scores>> +
+                         Sum::sums * unsigned{sizeof(float)};
+}
 
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
           class Statistics, class Sum>
@@ -59,28 +61,24 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   static constexpr bool repeats = !std::is_void_v<decltype(std::declval<Operation>().take_total(
       fold::number<K>{}, std::declval<state&>(),
       std::declval<fold_type<K>>().total(std::declval<team_type&>())))>;
-  /// The team's row, in shared memory.
-  using memory_type = std::conditional_t<keeps, unsigned char*, row_memory<team_type>>;
   /// True if fold 0 takes chunks as they arrive.
   static constexpr bool folds_chunks = team_type::is_warp || !fold_type<0>::is_ordered;
 
   LOWP_FN row_folder(call_type const& call, Thread const& thread)
-      : call_(call), thread_(thread), team_(thread, call.shift), cached_(memory()) {}
+      : call_(call),
+        thread_(thread),
+        team_(thread, call.shift),
+        codes_(thread.register_address(memory_of_row())),
+        cached_(thread, reinterpret_cast<float*>(memory_of_row()), team_) {}
 
   LOWP_FN unsigned char* memory_of_row() const {
-    return thread_.dynamic_memory() + team_.number() * room() * kept_bytes<Operation, Scores, Sum>;
-  }
-  LOWP_FN memory_type memory() const {
-    if constexpr (keeps)
-      return thread_.register_address(memory_of_row());
-    else
-      return memory_type(thread_, reinterpret_cast<float*>(memory_of_row()), team_);
+    return thread_.dynamic_memory() +
+           team_.number() * room() * kept_bytes<Operation, Scores, Sum>(has_floats());
   }
   /// Returns true if rows are kept; a warp's rows are short.
   LOWP_FN bool is_cached() const { return team_type::is_warp || call_.is_cached; }
-  /// Returns the place in shared memory of elements at `offset` from a thread's first element. If
-  /// rows are not kept, new elements overwrite the old ones.
-  LOWP_FN unsigned place_of(std::uint32_t offset) const { return is_cached() ? offset : 0; }
+  /// Returns true if shared memory has floats, which the values of the last fold replace.
+  LOWP_FN bool has_floats() const { return !keeps && call_.has_floats; }
   LOWP_FN unsigned room() const { return call_.room * unsigned{row_unit}; }
   /// Returns true if a thread moves chunks. Else it moves elements, which lie side by side with
   /// those of the team's other threads.
@@ -96,9 +94,11 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   LOWP_FN bool read_row(std::uint64_t r, state& s) {
     if constexpr (Sum::operands == 0) {
       if (!has_chunks() && is_cached()) {
-        row_accessors<Scores, hardware, 1>(call_.scores, r)
-            .template copy<!keeps, keeps ? kept : Scores::size>(thread_, team_, memory_of_row(),
-                                                                room(), end_);
+        row_accessors<Scores, hardware, 1> const from(call_.scores, r);
+        if (!has_floats())
+          from.template copy<false, kept>(thread_, team_, memory_of_row(), room(), end_);
+        else if constexpr (!keeps)
+          from.template copy<true, Scores::size>(thread_, team_, memory_of_row(), room(), end_);
         team_.full_barrier();
       }
       if (!has_chunks()) return true;
@@ -111,9 +111,9 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
          first += at_once * stride, offset += at_once * stride) {
       int const left = static_cast<int>(end_ - first);
       if (left >= (at_once - 1) * stride + chunk_size)
-        read_chunks(first, at_once * stride, place_of(offset), from, adder, folded, s);
+        read_chunks(first, at_once * stride, offset, from, adder, folded, s);
       else
-        read_chunks(first, left, place_of(offset), from, adder, folded, s);
+        read_chunks(first, left, offset, from, adder, folded, s);
     }
     if constexpr (folds_chunks) return takes_total_again<0>(r, s, folded, true);
     team_.barrier();
@@ -145,11 +145,11 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       std::uint32_t const column = first + static_cast<unsigned>(i * stride);
       adder.add(i, thread_, column, within_chunk(left - i * stride), call_.width, x[0]);
       if constexpr (folds_chunks) fold_some<0, 1>(s, x, value, left - i * stride, folded);
-      if constexpr (keeps) {
-        from.template keep<kept>(i, cached_, room(), column);
-      } else if constexpr (folds_chunks && last_fold == 0) {
+      if (!has_floats()) {
+        if constexpr (Sum::operands == 0) from.template keep<kept>(i, codes_, room(), column);
+      } else if constexpr (!keeps && folds_chunks && last_fold == 0) {
         cached_.store_chunk(to, value);
-      } else {
+      } else if constexpr (!keeps) {
         LOWP_UNROLL_ON_GPU
         for (unsigned j = 0; j < Scores::size; ++j) cached_.store_chunk(to + j * room(), x[j]);
       }
@@ -178,14 +178,12 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
          first += stride, offset += stride) {
       int const left = static_cast<int>(end - first);
       bool const is_whole = !team_type::is_warp && left > (chunk_size - 1) * step;
-      if constexpr (keeps) {
+      if (!has_floats())
         is_whole ? fold_codes<K>(from, s, first, chunk_size * step, folded)
                  : fold_codes<K>(from, s, first, left, folded);
-      } else {
-        if (!is_cached()) read_own(from, first, left, place_of(offset));
-        is_whole ? fold_own<K>(s, place_of(offset), chunk_size * step, folded)
-                 : fold_own<K>(s, place_of(offset), left, folded);
-      }
+      else if constexpr (!keeps)
+        is_whole ? fold_own<K>(s, offset, chunk_size * step, folded)
+                 : fold_own<K>(s, offset, left, folded);
     }
     return takes_total_again<K>(r, s, folded, wants);
   }
@@ -197,7 +195,7 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     if (!wants || !detail::takes_total_again(call_.operation, fold::number<K>{}, s, total))
       return false;
     if constexpr (K == last_fold && !keeps)
-      if (is_cached()) {
+      if (has_floats()) {
         row_accessors<Scores, hardware, 1> const from(call_.scores, r);
         for (std::uint32_t first = team_.first_of_sums(), offset = 0; first < end_;
              first += stride, offset += stride)
@@ -221,7 +219,7 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       };
       if (is_cached())
         each([&](std::uint32_t column, int k) {
-          from.template kept_element<kept>(cached_, room(), column, k, x);
+          from.template kept_element<kept>(codes_, room(), column, k, x);
           from.template load_element<kept>(thread_, column, k, x);
         });
       else
@@ -231,7 +229,7 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   }
   /// Takes a chunk from the kept row. Others than its scores are loaded.
   LOWP_FN void recall(auto& from, std::uint32_t column, int count, scores_of_chunk& x) const {
-    from.template recall<kept>(cached_, room(), column);
+    from.template recall<kept>(codes_, room(), column);
     if constexpr (kept < Scores::size)
       has_chunks() ? from.template load<whole::value, kept>(0, thread_, column, count)
                    : from.template load<1, kept>(0, thread_, column, count);
@@ -245,7 +243,7 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     LOWP_UNROLL_ON_GPU
     for (unsigned j = 0; j < Scores::size; ++j) cached_.load_own(place + j * room(), left, x[j]);
     fold_some<K, step>(s, x, value, left, folded);
-    if constexpr (K == last_fold && !keeps) cached_.store_own(place, value);
+    if constexpr (K == last_fold) cached_.store_own(place, value);
   }
   LOWP_FN void read_own(auto const& from, std::uint32_t first, int left, unsigned place) const {
     scores_of_chunk x = {};
@@ -267,8 +265,9 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k) {
       auto const of_element = value_at<K>(s, x, k, indices{});
-      if constexpr (!uses_scores) value[k] = of_element;
       term[k] = call_.operation.term(fold::number<K>{}, of_element);
+      if constexpr (K == last_fold && !uses_scores)
+        value[k] = detail::kept_of(call_.operation, of_element, term[k]);
     }
     if (left > (chunk_size - 1) * Step) {
       LOWP_UNROLL_ON_GPU
@@ -289,8 +288,9 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   call_type const& call_;
   Thread const& thread_;
   team_type team_;
-  memory_type cached_;
-  std::uint32_t end_ = 0;  ///< end of a row's folded elements
+  unsigned char* codes_;          ///< the row as it was loaded
+  row_memory<team_type> cached_;  ///< the row as floats
+  std::uint32_t end_ = 0;         ///< end of a row's folded elements
 };
 
 }  // namespace lowp::cuda

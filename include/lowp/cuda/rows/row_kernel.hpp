@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel over rows, for teams of a warp and of a block. It reads a row from memory once, in
-// chunks of eight elements. Shared memory keeps the row as it was loaded, or costly values. From
-// there the results are written, in chunks again. A row that is too long for a block is read anew.
+// chunks of eight elements. Shared memory keeps the row as it was loaded, or costly values if these
+// fit. From there the results are written, in chunks again. A row that is too long for a block is
+// read anew.
 // bench/cuda/README.md has instructions.
 #pragma once
 
@@ -21,7 +22,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   using base =
       row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
                  Thread>;
-  using base::call_, base::thread_, base::team_, base::cached_, base::end_;
+  using base::call_, base::thread_, base::team_, base::codes_, base::cached_, base::end_;
   using base::has_visible, base::uses_scores, base::keeps, base::last_fold, base::stride;
   using base::room, base::is_cached, base::within_chunk, base::recall, base::has_chunks, base::kept;
   using typename base::call_type, typename base::team_type, typename base::hardware,
@@ -87,7 +88,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   }
   LOWP_FN sums_type sums() const {
     if constexpr (Sum::sums != 0) {
-      constexpr unsigned all = kept_bytes<Operation, Scores, Sum>;
+      constexpr unsigned all = kept_bytes<Operation, Scores, Sum>(false);
       return sums_type(thread_, team_, call_.sum.lines,
                        reinterpret_cast<float*>(thread_.dynamic_memory() +
                                                 room() * Scores::template bytes_of<kept>),
@@ -128,14 +129,14 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       scores_of_chunk x = {};
       if (!has_visible || first < end_) {
         bool const has_second = !has_visible || first + chunk_size / 2 + more < end_;
-        if constexpr (keeps) {
-          from.template recall<kept, has_halves>(cached_, room(), first, more, has_second);
+        if (!this->has_floats()) {
+          from.template recall<kept, has_halves>(codes_, room(), first, more, has_second);
           from.template load<width::value, kept>(0, thread, first, count);
           from.decode(thread_, 0, x);
           compute(s, x, value);
         } else if constexpr (has_halves) {
           memory_of_halves.load_chunk(offset, value, has_second);
-        } else {
+        } else if constexpr (!keeps) {
           cached_.load_chunk(offset, value);
         }
       }
@@ -174,8 +175,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         if (!is_cached()) {
           from.load_element(thread_, e, k, x);
         } else if (!has_visible || e < end_) {
-          if constexpr (keeps) {
-            from.template kept_element<kept>(cached_, room(), e, k, x);
+          if (!this->has_floats()) {
+            from.template kept_element<kept>(codes_, room(), e, k, x);
             from.template load_element<kept>(thread_, e, k, x);
           } else {
             value[k] = reinterpret_cast<float const*>(this->memory_of_row())[kept_place<4>(e)];
@@ -185,7 +186,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         if constexpr (To::is_read) old[k] = to.element(thread_, e);
         if constexpr (Sum::sums != 0) sums_.template add<1>(call_.operation, s, x, k, e);
       }
-      if (keeps || !is_cached()) compute<int{turn}>(s, x, value);
+      if (!this->has_floats()) compute<int{turn}>(s, x, value);
       finish<int{turn}>(s, x, value, weight, old, first, apart, 0, out);
       to.encode(thread_, out, 0, chunk_size);
       LOWP_UNROLL_ON_GPU
@@ -201,8 +202,11 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
                        [[maybe_unused]] float (&value)[chunk_size]) const {
     if constexpr (!uses_scores) {
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < Count; ++k)
-        value[k] = base::template value_at<last_fold>(s, x, k, indices{});
+      for (int k = 0; k < Count; ++k) {
+        float const of_element = base::template value_at<last_fold>(s, x, k, indices{});
+        value[k] = detail::kept_of(call_.operation, of_element,
+                                   call_.operation.term(fold::number<last_fold>{}, of_element));
+      }
     }
   }
   /// Makes the results of these. `column` is that of the first one, and the next is `apart`. Those
@@ -213,16 +217,28 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
                       [[maybe_unused]] float const (&old)[chunk_size],
                       [[maybe_unused]] std::uint32_t column, [[maybe_unused]] unsigned apart,
                       [[maybe_unused]] unsigned more, float (&out)[chunk_size]) const {
+    [[maybe_unused]] auto const place = [=](int k) {
+      return column + static_cast<unsigned>(k) * apart + (k < chunk_size / 2 ? 0 : more);
+    };
+    if constexpr (has_visible)
+      if (place(Count - 1) >= end_) {
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < Count; ++k)
+          if (place(k) >= end_) value[k] = 0;
+      }
     LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < Count; ++k) {
-      [[maybe_unused]] std::uint32_t const e =
-          column + static_cast<unsigned>(k) * apart + (k < chunk_size / 2 ? 0 : more);
-      if constexpr (has_visible)
-        if (e >= end_) value[k] = 0;
+    for (int k = 0; k < Count; ++k)
       out[k] = result(s, x, value[k], weight, k, indices{}, typename Columns::indices{});
-      if constexpr (requires { call_.operation.marked_result(s, value[k]); })
-        if (e == s.marked) out[k] = call_.operation.marked_result(s, value[k]);
-      if constexpr (To::is_read) out[k] = lanes::add(old[k], out[k]);
+    if constexpr (requires { call_.operation.marked_result(s, value[0]); })
+      if (auto const marked = static_cast<std::uint32_t>(s.marked);
+          marked - column <= place(Count - 1) - column) {
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < Count; ++k)
+          if (place(k) == marked) out[k] = call_.operation.marked_result(s, value[k]);
+      }
+    if constexpr (To::is_read) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < Count; ++k) out[k] = lanes::add(old[k], out[k]);
     }
   }
   template <std::size_t... K, std::size_t... J>

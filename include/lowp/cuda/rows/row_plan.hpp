@@ -28,11 +28,10 @@ struct row_kernel_call {
   Columns per_column;
   Statistics statistics;
   [[no_unique_address]] Sum sum;
-  int width;  ///< widest permitted accesses
-  /// True if shared memory has a whole row; else it has as much as a team takes at a time.
-  bool is_cached;
-  std::uint32_t room;   ///< elements of shared memory for an operand of a row, in row_units
-  std::uint32_t shift;  ///< log2 of the threads that have a row of a warp
+  int width;                   ///< widest permitted accesses
+  bool is_cached, has_floats;  ///< true if shared memory has a whole row, and if as floats
+  std::uint32_t room;          ///< elements of shared memory for an operand of a row, in row_units
+  std::uint32_t shift;         ///< log2 of the threads that have a row of a warp
   std::uint32_t dynamic_bytes;
   struct {
     std::uint64_t tiles;
@@ -90,25 +89,25 @@ struct row_plan {
   bool is_warp, is_cached;
   std::size_t room;         ///< elements of shared memory for each operand
   unsigned threads, shift;  ///< of a row, and their log2
+  unsigned bytes;           ///< of a column of a row in shared memory
+  bool has_floats;
 
-  /// @param bytes           of a column of a row in shared memory
-  /// @param most_of_warps   bytes that the rows of a block of warps may take
-  /// @param chunks_at_once  number of chunks that a thread takes at once
-  /// @param threads         threads of a block
-  /// @param most_bytes      shared memory for the rows of a block
-  static row_plan of(std::size_t columns, std::size_t bytes, std::size_t most_of_warps,
-                     std::size_t chunks_at_once, unsigned threads, std::size_t most_bytes) {
+  /// @param most_of_warps  bytes that the rows of a block of warps may take
+  /// @param threads        threads of a block
+  /// @param most_bytes     shared memory for the rows of a block
+  static row_plan of(std::size_t columns, unsigned bytes, bool has_floats,
+                     std::size_t most_of_warps, unsigned threads, std::size_t most_bytes) {
     constexpr std::size_t of_warp = fold::sums, of_block = fold::sums * chunk_size;
     std::size_t const warps = threads / warp_threads;
     for (unsigned shift = 3; shift < 5; ++shift)
       if (std::size_t const room = std::size_t{chunk_size} << shift; columns <= room)
-        return {true, true, room, 1u << shift, shift};
+        return {true, true, room, 1u << shift, shift, bytes, has_floats};
     std::size_t const short_room = (columns + of_warp - 1) / of_warp * of_warp;
     if (threads != fold::sums || short_room * bytes * warps <= most_of_warps)
-      return {true, true, short_room, warp_threads, 5};
+      return {true, true, short_room, warp_threads, 5, bytes, has_floats};
     std::size_t const room = (columns + of_block - 1) / of_block * of_block;
     bool const is_cached = room * bytes <= most_bytes;
-    return {false, is_cached, is_cached ? room : of_block * chunks_at_once, fold::sums, 0};
+    return {false, is_cached, is_cached ? room : 0, fold::sums, 0, bytes, has_floats && is_cached};
   }
 };
 
@@ -124,13 +123,20 @@ row_plan plan_of(auto& grid, std::size_t columns) {
   std::size_t const most = grid.shared_bytes();
   std::size_t const of_warps =
       Sum::sums != 0 ? tuning::bytes_of_summing_warps : tuning::bytes_of_warps;
-  auto const plan = [&](std::size_t of_block) {
-    return row_plan::of(columns, kept_bytes<Operation, Scores, Sum>, std::min(of_warps, most),
-                        chunks_at_once<Operation, Scores, Sum>, grid.threads(), of_block);
+  auto const plan = [&](bool has_floats, std::size_t of_block) {
+    return row_plan::of(columns, kept_bytes<Operation, Scores, Sum>(has_floats), has_floats,
+                        std::min(of_warps, most), grid.threads(), of_block);
   };
-  row_plan const shared = plan(most);
-  // A second read costs more than blocks that are alone in a multiprocessor.
-  return shared.is_cached || !keeps_codes<Operation, Sum> ? shared : plan(grid.shared_bytes(1));
+  // Values are costly: a row that is kept as it was loaded has them computed once more. That costs
+  // less than threads that wait for a block, and than blocks that are alone in a multiprocessor.
+  constexpr bool may_have_floats = !keeps_codes<Operation, Sum>,
+                 may_have_codes = Sum::operands == 0;
+  row_plan const codes = plan(!may_have_codes, most), floats = plan(may_have_floats, most);
+  if (floats.is_warp || (floats.is_cached && !codes.is_warp)) return floats;
+  if (codes.is_cached) return codes;
+  // A second read costs most of all.
+  row_plan const alone = plan(may_have_floats, grid.shared_bytes(1));
+  return alone.is_cached ? alone : plan(!may_have_codes, grid.shared_bytes(1));
 }
 
 template <class Grid, class Operation, class Out, class Scores, class Columns, class Statistics,
@@ -150,7 +156,6 @@ void run_row_call(Grid& grid,
   using scores_type = std::remove_const_t<decltype(scores)>;
   using columns_type = std::remove_const_t<decltype(per_column)>;
   using statistics_type = std::remove_const_t<decltype(statistics)>;
-  constexpr unsigned bytes = kept_bytes<Operation, scores_type, Sum>;
   row_plan const plan = plan_of<Operation, scores_type, Sum>(grid, call.columns);
   std::size_t const teams = grid.threads() / plan.threads;
   auto const run = [&](auto threads) {
@@ -173,10 +178,10 @@ void run_row_call(Grid& grid,
         .sum = sum,
         .width = width,
         .is_cached = plan.is_cached,
+        .has_floats = plan.has_floats,
         .room = static_cast<std::uint32_t>(plan.room / row_unit),
         .shift = plan.shift,
-        .dynamic_bytes = static_cast<std::uint32_t>(
-            plan.is_cached || !keeps_codes<Operation, Sum> ? plan.room * bytes * teams : 0),
+        .dynamic_bytes = static_cast<std::uint32_t>(plan.room * plan.bytes * teams),
         .table = {tiles}});
   };
   if (plan.is_warp)

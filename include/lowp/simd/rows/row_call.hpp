@@ -7,6 +7,8 @@
 //     state<F>                       the results of the folds so far, the same in every lane
 //     value(fold::number<K>, state, scores...)    the value of an element in fold K
 //     term(fold::number<K>, value)                the part of the value that is folded
+//     kept(value, term)              optional: what the last fold keeps for `result` in place of
+//                                    the value
 //     take_total(fold::number<K>, state, total)   takes the result of fold K; returns true, if
 //                                                 anything, to fold the row once more
 //     result(state, value, columns...)            the result, from the value of the last fold and

@@ -174,14 +174,15 @@ class row_loop {
       total.template add<IsFirst>(e, term);
     }
   }
-  /// Computes the term of a pack. In the last fold, it keeps the value at to + k. Values of a long
-  /// row replace those of an earlier stretch.
+  /// Computes the term of a pack. The last fold keeps, at to + k, what makes results.
   template <int K>
   LOWP_HOST_FN auto term_at(auto& from, auto const& state, [[maybe_unused]] float* to,
                             int k) const {
     auto const value = value_at<K>(from, state, k, each_score);
-    if constexpr (K == last_fold && !uses_scores) value.store(to + k);
-    return operation_.term(fold::number<K>{}, value);
+    auto const term = operation_.term(fold::number<K>{}, value);
+    if constexpr (K == last_fold && !uses_scores)
+      detail::kept_of(operation_, value, term).store(to + k);
+    return term;
   }
 
   template <std::size_t... K>
@@ -248,8 +249,7 @@ class row_loop {
       return result_of_scores(from, with, state, k, cached + first, each_score);
     } else {
       std::size_t const e = first + static_cast<std::size_t>(k);
-      F value = !IsPlain && columns_ > most_cached ? value_at<last_fold>(from, state, k, each_score)
-                                                   : F::load(cached + e);
+      F value = !IsPlain && columns_ > most_cached ? kept_at(from, state, k) : F::load(cached + e);
       if (!IsPlain && e + Isa::lanes > visible)
         value =
             lanes::select(first_lanes<registers>(e < visible ? static_cast<int>(visible - e) : 0),
@@ -271,6 +271,10 @@ class row_loop {
   LOWP_HOST_FN static auto only_lane(int lane) {
     return lanes::mask_and(first_lanes<registers>(lane + 1),
                            lanes::mask_not(first_lanes<registers>(lane)));
+  }
+  LOWP_HOST_FN F kept_at(auto& from, auto const& state, int k) const {
+    F const value = value_at<last_fold>(from, state, k, each_score);
+    return detail::kept_of(operation_, value, operation_.term(fold::number<last_fold>{}, value));
   }
   template <int K, class From, class State, std::size_t... J>
   LOWP_HOST_FN auto value_at(From& from, State const& state, int k,
