@@ -11,7 +11,9 @@ namespace lowp::detail {
 /// point, because compilers move that work out. It calls a function marked LOWP_OPAQUE instead.
 class default_environment {
  public:
-#if defined(__aarch64__)
+#if defined(__CUDA_ARCH__)
+  LOWP_FN default_environment() {}  // a GPU has no other environment
+#elif defined(__aarch64__)
   /// Clears FPCR: nearest even, subnormals kept, NaN payloads kept, IEEE's halves, no trap (Arm
   /// Architecture Reference Manual, C5.2.8). FPSR has the status flags.
   LOWP_HOST_FN default_environment() {

@@ -249,10 +249,4 @@ template <class R, class Counts>
 concept report_of_type = std::is_lvalue_reference_v<R> && !std::same_as<R, Counts&> &&
                          std::convertible_to<std::remove_reference_t<R>*, Counts*>;
 
-LOWP_HOST_FN gradient_report measured(auto&& range) {
-  gradient_report report;
-  run(by_blocks(simd::this_thread{}), "measure", make<measuring>{}, &report, read("g", range));
-  return report;
-}
-
 }  // namespace lowp::detail

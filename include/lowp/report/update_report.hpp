@@ -25,15 +25,11 @@ LOWP_EXACT_END
 
 /// Returns a / b if b is above 0, else `otherwise`.
 LOWP_FN double quotient(auto a, auto b, double otherwise) {
-#if !defined(__CUDA_ARCH__)
   default_environment const environment;
-#endif
   return plain_quotient(a, b, otherwise);
 }
 LOWP_FN double root(double x) {
-#if !defined(__CUDA_ARCH__)
   default_environment const environment;
-#endif
   return plain_root(x);
 }
 

@@ -4,8 +4,8 @@
 
 #include <lowp/base/text.hpp>
 #include <lowp/format/math.hpp>
-#include <lowp/measure/measuring.hpp>
 #include <lowp/report/update_report.hpp>
+#include <lowp/train/gradients.hpp>
 #include <lowp/train/least_update.hpp>
 #include <lowp/train/optimizer.hpp>
 
@@ -145,7 +145,7 @@ LOWP_OPAQUE double gap_at(Layout const& layout, float x) {
 /// element is.
 template <class P>
 double largest_gap(P const& weights) {
-  gradient_report const report = measured(weights);
+  gradient_report const report = measure(weights);
   if (report.nan != 0) return __builtin_nan("");
   float const largest = report.largest.value();
   default_environment const environment;
