@@ -277,6 +277,11 @@ struct nvfp4_fast {
   }
 };
 bool const nvfp4_fast_is_listed = list(&nvfp4_fast::run);
+COUNT(nvfp4_random, quantize, of<bf16>(), (to<nvfp4, 16>()), recipes::te_2_20_nvfp4, random, known)
+COUNT(nvfp4_rotated, quantize, (rotated{of<bf16>(), te_2_20_signs}), (to<nvfp4, 16>()),
+      recipes::te_2_20_nvfp4, nearest, known)
+COUNT(nvfp4_4over6, quantize, of<bf16>(), (to<nvfp4, 16>()), recipes::te_2_20_nvfp4_4over6_mae_448,
+      nearest, known)
 struct mxfp4_bf16 {
   static void run() {
     count<mxfp4_bf16, lowp::detail::quantize_operation>(of<bf16>(), (to<mxfp4, 32>()),

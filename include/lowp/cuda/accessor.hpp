@@ -167,6 +167,8 @@ class accessor {
             } else if constexpr (encodes_randomly) {
               after_.set(k,
                          Hardware::encode(tag{}, x[k], x[k + 1], random(k + 1) << 16 | random(k)));
+            } else if constexpr (detail::draws_bits<rounding> && detail::has_bytes<T, float>) {
+              if (k % 4 == 0) after_.word(k / 4) = detail::encode_bytes<T>(x + k, random, k);
             } else {
               after_.set(k, in_range(x[k], random(k)));
               after_.set(k + 1, in_range(x[k + 1], random(k + 1)));

@@ -14,6 +14,8 @@ struct blocked_kernel_operand {
   static constexpr bool is_collective = Codes::is_written || tables::exist;
   /// True for an output: a kernel finds its blocks' scales before it rounds.
   static constexpr bool finds_scales = Codes::is_written && !Codes::is_read;
+  /// True if a block of threads does much once: it reads tables, or makes three tensors' keys.
+  static constexpr bool has_few_blocks = tables::exist || (Codes::is_read && Codes::is_written);
   static constexpr bool has_tiles = requires { requires Rule::has_tiles; };
   static constexpr std::uint64_t chunks_of_square = has_tiles ? Block * Block / chunk_size : 1;
   static constexpr int parts = 2;

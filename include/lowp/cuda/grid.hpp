@@ -40,7 +40,7 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, Kernel
       is_reported<Report> || (KernelOperand::is_collective || ...);
 
   /// True if a block has to do much once, however few its tiles are.
-  static constexpr bool has_few_blocks = (keeps_tables<KernelOperand> || ...);
+  static constexpr bool has_few_blocks = (needs_few_blocks<KernelOperand> || ...);
 
   Make make_function;
   Report* reports;
@@ -53,7 +53,7 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, Kernel
     auto const function = thread.once(make_function);
     if constexpr (requires { function.is_idle; })
       if (function.is_idle) return;
-    if constexpr (is_reported<Report> && has_few_blocks) {
+    if constexpr (is_reported<Report> && (keeps_tables<KernelOperand> || ...)) {
       run_tiles(thread_without_tables<Thread>{thread}, function);
     } else {
       keep_tables<KernelOperand...>(thread);

@@ -37,6 +37,10 @@ class chunk_bits {
   LOWP_FN std::uint32_t operator()(int k) const {
     return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;
   }
+  template <class U = std::uint32_t>
+  LOWP_FN U times_256(int k) const {
+    return lane<U>::half_times_256(word_[k % 4], k / 4);
+  }
 
  private:
   // A variable cannot index registers, so each bit of the shift decides one of three moves.

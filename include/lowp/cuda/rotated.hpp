@@ -22,6 +22,10 @@ struct rotated_kernel_operand {
 template <int Points, class Elements, class Rounded, bool IsComputed, class Hardware, int Rows>
 class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Hardware, Rows> {
   using operand_type = rotated_kernel_operand<Points, Elements, Rounded>;
+  static constexpr bool encodes = requires(float x) {
+    requires std::is_same_v<Rounded, bfloat16>;
+    Hardware::encode(std::type_identity<Rounded>{}, x, x);
+  };
 
  public:
   LOWP_FN accessor(operand_type const& s, void* const* data, std::uint32_t number)
@@ -49,11 +53,12 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
  private:
   LOWP_FN void transform(auto const& thread, int pass, float (&x)[chunk_size]) const {
     using namespace lanes;
-    int const first = static_cast<int>(thread.thread()) * chunk_size % Points;
+    auto const first = static_cast<unsigned>(thread.thread()) * chunk_size % Points;
+    std::uint32_t const before = signs_.before >> first, after = signs_.after >> first;
     elements_.decode(thread, pass, x);
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k)
-      x[k] = mul(with_sign(x[k], signs_.before >> (first + k)), Points == 16 ? 0.25f : 0.125f);
+      x[k] = mul(x[k], with_sign(Points == 16 ? 0.25f : 0.125f, before >> k));
     LOWP_UNROLL_ON_GPU
     for (int distance = 1; distance < chunk_size; distance *= 2) {
       LOWP_UNROLL_ON_GPU
@@ -69,9 +74,21 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k) {
       if constexpr (Points == 32) x[k] = mul(x[k], 0x1.6a09e6p0f);  // sqrt(2)
-      x[k] = canonical(with_sign(x[k], signs_.after >> (first + k)));
-      if constexpr (!std::is_same_v<Rounded, float>) x[k] = detail::rounded_to<Rounded>(x[k]);
+      x[k] = with_sign(x[k], after >> k);
+      if constexpr (!encodes && !std::is_same_v<Rounded, float>)
+        x[k] = detail::rounded_to<Rounded>(x[k]);
     }
+    if constexpr (encodes) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; k += 2) {
+        std::uint32_t const codes = Hardware::encode(std::type_identity<Rounded>{}, x[k], x[k + 1]);
+        x[k] = from_bits<float>(codes << 16);
+        x[k + 1] = from_bits<float>(codes & 0xffff0000);
+      }
+    }
+    if (largest_of(x) <= binary32_infinity) return;
+    LOWP_UNROLL_ON_GPU
+    for (float& each : x) each = canonical(each);
   }
   /// Changes the sign if bit 0 of `signs` is set.
   LOWP_FN static float with_sign(float x, std::uint32_t signs) {
@@ -79,11 +96,10 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
   }
   template <int Distance, class Thread>
   LOWP_FN static void add_of_neighbour(Thread const& thread, float (&x)[chunk_size]) {
-    std::uint32_t const is_second = thread.thread() / Distance % 2;
+    float const sign = with_sign(1.0f, thread.thread() / Distance % 2);
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k)
-      x[k] = lanes::add(detail::warp<Thread>{thread}.template other<Distance>(x[k]),
-                        with_sign(x[k], is_second));
+      x[k] = lanes::fma(x[k], sign, detail::warp<Thread>{thread}.template other<Distance>(x[k]));
   }
 
   accessor<Elements, IsComputed, Hardware, Rows> elements_;

@@ -173,6 +173,8 @@ struct shared_tables {
 };
 template <class KernelOperand>
 inline constexpr bool keeps_tables = requires { requires KernelOperand::tables::exist; };
+template <class KernelOperand>
+inline constexpr bool needs_few_blocks = requires { requires KernelOperand::has_few_blocks; };
 
 /// A thread of a block whose shared memory a report needs: it reads tables where they lie.
 template <class Thread>

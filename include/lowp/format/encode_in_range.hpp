@@ -6,20 +6,24 @@
 
 namespace lowp::detail {
 
-/// Rounds a magnitude up to F's largest finite value stochastically, with one addition for normal
-/// and subnormal numbers. The addend's ulp is 2^-17 of F's step there. So the truncated sum has the
-/// number of such steps in its low bits.
+/// Returns a magnitude up to F's largest finite value in 2^-17 of F's steps, which are its code's.
+/// Normal and subnormal numbers take one addition, of a power of two whose ulp is that unit. One
+/// unit more makes up for truncation.
+template <format F, class U, class R>
+LOWP_FN U steps_by_addition(U const& b, R const& magnitude) {
+  using namespace lanes;
+  constexpr int above = 6 - F.significand_bits;  // exponent of the addend less that of b
+  static_assert(above > 0);
+  constexpr auto more = static_cast<std::uint32_t>(above) << 23;
+  constexpr auto least = (static_cast<std::uint32_t>(F.min_exponent() + 127) << 23) + more;
+  U const addend = max((b & binary32_infinity) + more, broadcast<U>(least));
+  U const sum = bits(lane<R>::add_toward_zero(magnitude, from_bits<R>(addend)));
+  return (addend >> above) + (sum - addend + hidden(broadcast<U>(1 - (least >> above))));
+}
+/// Rounds a magnitude up to F's largest finite value stochastically.
 template <format F, class U>
 LOWP_FN U round_in_range_by_addition(U const& a, U const& random) {
-  using namespace lanes;
-  using R = decltype(to_real(a));
-  constexpr int above = 6 - F.significand_bits;  // exponent of the addend less that of a
-  static_assert(above > 0);
-  constexpr auto least = static_cast<std::uint32_t>(F.min_exponent() + 127) << 23;
-  constexpr auto addend = static_cast<std::uint32_t>(above) << 23;
-  U const field = max(a & binary32_infinity, broadcast<U>(least));
-  U const sum = bits(lane<R>::add_toward_zero(from_bits<R>(a), from_bits<R>(field + addend)));
-  U const steps = sum - field + (field >> above) - (addend + (least >> above) - 1);
+  U const steps = steps_by_addition<F>(a, lanes::from_bits<decltype(lanes::to_real(a))>(a));
   return (steps + (random << 1)) >> 17;
 }
 
@@ -197,6 +201,30 @@ LOWP_FN lanes::word<R> encode_nibbles(R const (&a)[8], nibble_signs<lanes::word<
   if constexpr (draws) codes = (even >> 1 & 0x0f0f0f0f) | (odd << 3 & 0xf0f0f0f0);
   codes = codes - ((codes & 0x88888888) >> 3);
   return codes | (signs.even >> 4 & 0x08080808) | (signs.odd & 0x80808080);
+}
+
+/// Says that encode_bytes works.
+template <class T, class R>
+inline constexpr bool has_bytes = requires(R x) {
+  requires T::descriptor.bits() == 8 && T::descriptor.significand_bits < 6;
+  requires T::descriptor.has_sign;
+  requires T::descriptor.has_zero();
+  requires T::descriptor.max_exponent() + 6 - T::descriptor.significand_bits <= 127;
+  lane<R>::add_toward_zero(x, x);
+};
+/// Returns the codes of four numbers up to T's largest finite value, rounded stochastically. The
+/// first one takes the bits of element `first`.
+template <class T, class R>
+LOWP_FN auto encode_bytes(R const* x, auto const& random, int first) {
+  using U = lanes::word<R>;
+  U code[8] = {};
+  LOWP_UNROLL_ON_GPU
+  for (int k = 0; k < 4; ++k) {
+    U const b = lanes::bits(x[k]);
+    U const steps = steps_by_addition<T::descriptor>(b, lane<R>::absolute(x[k]));
+    code[2 * k] = (b & lanes::binary32_sign) | ((steps << 7) + random.times_256(first + k));
+  }
+  return lane<U>::template gathered<3>(code, 0);
 }
 
 /// Returns the codes of binary32 patterns. No magnitude exceeds F's largest finite value; if F is a

@@ -73,6 +73,9 @@ struct lane<std::uint32_t> : word_lane<std::uint32_t> {
     return __byte_perm(__byte_perm(x[i], x[i + 2], two), __byte_perm(x[i + 4], x[i + 6], two),
                        0x5410);
   }
+  LOWP_FN static std::uint32_t half_times_256(std::uint32_t x, int half) {
+    return __byte_perm(x, 0, half == 0 ? 0x4104 : 0x4324);
+  }
   /// Returns the high byte of every other half word, beginning with half word i.
   LOWP_FN static std::uint32_t high_bytes(std::uint32_t const (&x)[4], int i) {
     return __byte_perm(__byte_perm(x[0], x[1], 0x7351), __byte_perm(x[2], x[3], 0x7351),

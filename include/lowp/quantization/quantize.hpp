@@ -163,7 +163,7 @@ struct quantize_operation : operation<Executor> {
     given_scales given(recipe.needs_choice() ? out.scales.size() : 0);
     if (recipe.needs_choice()) {
       std::vector<float> values;
-      if constexpr (rotated_range<In>) {
+      if constexpr (rotated_range<In> && !is_on_a_device) {
         values.resize(to.size());
         this->executor(call_of(make<copy_element>{}, no_report, write("", values), from));
       }
