@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <cstdio>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -90,7 +89,7 @@ struct model {
   floats n1, q, k, v, p, mixed, n2, h, active, n3, dlogits;  // kept for backward
 
   model() {
-    std::mt19937 random(1);
+    auto random = random_numbers(1);
     for (parameter* each : parameters) {
       bool const is_norm = each->rows == 1;
       float const largest = 1.7f / std::sqrt(float(each->columns));

@@ -2,9 +2,10 @@
 // Products of matrices, and a text to learn: what a whole model needs beside the library.
 #pragma once
 
+#include <lowp/lowp.hpp>
+
 #include <cstddef>
 #include <cstdint>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,11 @@ inline floats product(form how, floats const& a, std::size_t a_columns, floats c
   return c;
 }
 
+// Returns a source of random numbers that a seed names.
+inline auto random_numbers(std::uint32_t seed) {
+  return [seed, i = 0u]() mutable { return lowp::philox4x32({i++, 0, 0, 0}, {seed, 0})[0]; };
+}
+
 struct batch {
   std::vector<int> in, place, next;  // characters, their places, and those that follow them
 };
@@ -45,7 +51,7 @@ inline batch sentences(std::uint64_t number) {
                                       {"fox", "owl", "badger"},
                                       {" sees ", " likes ", " knows "},
                                       {". ", ". ", ". "}};
-  std::mt19937 random(static_cast<unsigned>(number));
+  auto random = random_numbers(static_cast<std::uint32_t>(number));
   batch all;
   for (std::size_t i = 0; i < sequences; ++i) {
     std::string line;
