@@ -252,15 +252,24 @@ def _check_group(group, optimizer):
     def as_float32(number):
         return ctypes.c_float(float(number)).value
 
+    def check_number(name, value):
+        try:
+            float(() if isinstance(value, str) else value)
+        except (TypeError, ValueError):
+            raise ValueError(f"{name} is {value!r}, and must be a number") from None
+
     for name in ("lr", "eps", "weight_decay"):
         if torch.is_tensor(group.get(name)) and group[name].numel() != 1:
             raise ValueError(f"{name} is {group[name]}, and must be one number: give parameters with "
                              "another one a group of their own")
+        check_number(name, group.get(name, 0))
         if not (float(group.get(name, 0)) >= 0 and as_float32(group.get(name, 0)) < math.inf):
             raise ValueError(f"{name} is {group[name]}, and must be finite in float32 and not negative")
-    if len(group.get("betas", (0, 0))) != 2:
-        raise ValueError(f"betas is {group['betas']}, and must be two numbers")
-    for i, beta in enumerate(group.get("betas", ())):
+    betas = group.get("betas", (0, 0))
+    if not hasattr(betas, "__len__") or len(betas) != 2:
+        raise ValueError(f"betas is {betas}, and must be two numbers")
+    for i, beta in enumerate(betas):
+        check_number(f"beta{i + 1}", beta)
         if not (float(beta) >= 0 and as_float32(beta) < 1):
             raise ValueError(f"beta{i + 1} is {beta}, and must be in [0, 1), in float32 too")
     if group.get("storage") == "split":

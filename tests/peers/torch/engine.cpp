@@ -72,15 +72,38 @@ void tell(char const* name, arrays const& a, arrays const& b, std::size_t n, int
               a.extra != b.extra ? " extra" : "", a.written != b.written ? " written" : "");
 }
 
+/// A fused kind behind pointers: all kinds of a unit share the code around their kernels.
+struct any_kind {
+  ::layout layout;
+  bool has_extra;
+  void (*fill_element)(bytes&, std::size_t, float);
+  void (*fill_gradient)(bytes&, std::size_t, float);
+  void (*checks)(settings const&);
+  void (*takes)(tensor const&, std::size_t, std::size_t, settings const&, lowp::update_report*);
+  void (*resyncs)(tensor const&, std::size_t, std::size_t);
+
+  bool remembers() const { return has_extra; }
+  void check(settings const& s) const { checks(s); }
+  void take(tensor const& t, std::size_t first, std::size_t n, settings const& s,
+            lowp::update_report* report) const {
+    takes(t, first, n, s, report);
+  }
+  void resync(tensor const& t, std::size_t first, std::size_t n) const { resyncs(t, first, n); }
+};
 template <class Kind, class Element, class Gradient>
-void compare(char const* name, void const* any) {
+any_kind kind_of() {
+  return {Kind::layout, Kind::remembers(), fill<Element>, fill<Gradient>,
+          Kind::check,  Kind::take,        Kind::resync};
+}
+
+void compare(any_kind const& kind, char const* name, void const* any) {
   ++kinds;
   int failed = failures;
-  constexpr auto width = Kind::layout;
+  auto const& width = kind.layout;
   std::vector<arrays> ours, theirs;
   for (std::size_t const n : sizes) {
     arrays a;
-    fill<Element>(a.p, n, 1);
+    kind.fill_element(a.p, n, 1);
     auto const blocks = [n](widths const& w) { return (n + w.shared - 1) / w.shared; };
     a.m.resize(n * width.m.element), a.v.resize(n * width.v.element);
     a.m_scales.resize(blocks(width.m) * width.m.beside);
@@ -98,10 +121,10 @@ void compare(char const* name, void const* any) {
   };
   for (int step = 1; step <= 4 && failed == failures; ++step) {
     for (std::size_t i = 0; i < ours.size(); ++i) {
-      fill<Gradient>(ours[i].g, sizes[i], step == 2 ? 1e-3f : .1f);
+      kind.fill_gradient(ours[i].g, sizes[i], step == 2 ? 1e-3f : .1f);
       theirs[i].g = ours[i].g;
       if (step == 3 && sizes[i] > 300) {  // someone else writes parameters
-        fill<Element>(ours[i].p, sizes[i], 1);
+        kind.fill_element(ours[i].p, sizes[i], 1);
         theirs[i].p = ours[i].p;
       }
     }
@@ -113,10 +136,10 @@ void compare(char const* name, void const* any) {
     settings with = s;
     if (step == 1) {
       lowp_torch_resync_any(any, a.data(), a.size());
-      resync_all(Kind(), b);
+      resync_all(kind, b);
     }
     bool const is_done_here = lowp_torch_step_any(any, a.data(), a.size(), &with);
-    step_all(Kind(), b, s);
+    step_all(kind, b, s);
     for (std::size_t i = 0; i < a.size(); ++i)
       if (!is_done_here || ours[i] != theirs[i] || !is_same(a[i].outcome, b[i].outcome) ||
           a[i].restarted != b[i].restarted) {
@@ -162,8 +185,8 @@ void check(char const* storage, char const* moment) {
                                             rounding_name.c_str(), name_of<Gradient>);
     name += std::string(" ") + name_of<element> + " " + storage + " " + moment + " " +
             rounding_name + " " + name_of<Gradient>;
-    compare<fused_kind<optimizer, Storage, First, Second, Gradient, rounding>, element, Gradient>(
-        name.c_str(), any);
+    using kind = fused_kind<optimizer, Storage, First, Second, Gradient, rounding>;
+    compare(kind_of<kind, element, Gradient>(), name.c_str(), any);
   }
 }
 template <class Storage, class... Gradient>
