@@ -191,6 +191,7 @@ FAULTS = [
     ("nn/row_arguments.hpp", "distance + b.columns * b.element_size <= period", "distance <= period", "nn/softmax"),
     ("nn/rows.hpp", "check.no_overlap(a->all(), b.all())", "check.no_overlap(*a, b)", "nn/softmax"),
     ("nn/normalization.hpp", "s.number == turn::coarse", "false", "nn/normalization"),
+    ("nn/normalization.hpp", "return s.number == turn::first;", "return true;", "nn/normalization"),
     ("nn/normalization.hpp", "s.number == turn::first && may_vanish", "s.number == turn::first", "nn/normalization"),
     ("nn/normalization.hpp", "s.corrections < most_corrections", "false", "nn/normalization"),
     ("nn/normalization.hpp", "s.corrections < most_corrections", "s.corrections < 1", "nn/normalization"),

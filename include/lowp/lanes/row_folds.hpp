@@ -74,6 +74,9 @@ LOWP_FN auto kept_of([[maybe_unused]] auto const& operation, auto const& value,
   else
     return value;
 }
+/// True if values of most rows need less than the whole state, and are cheap.
+template <class Operation, class F>
+inline constexpr bool has_plain_state = requires { typename Operation::template plain_state<F>; };
 
 LOWP_FN std::size_t visible_columns([[maybe_unused]] auto const& operation,
                                     [[maybe_unused]] std::size_t row, std::size_t columns) {

@@ -27,9 +27,29 @@ struct norm_rows {
     F scale = lanes::broadcast<F>(1), mean, rest, factor;
   };
 
-  LOWP_FN auto value(fold::number<0>, auto const& s, auto const& x) const {
+  /// A state whose scale is 1.
+  template <class F>
+  struct plain_state {
+    F mean;
+  };
+  template <class F>
+  LOWP_FN static bool is_plain(state<F> const& s) {
+    return s.number == turn::first;
+  }
+  template <class F>
+  LOWP_FN static plain_state<F> plain(state<F> const& s) {
+    return {s.mean};
+  }
+  template <class F>
+  LOWP_FN static F scaled(state<F> const& s, F const& x) {
     return lanes::mul(x, s.scale);
   }
+  template <class F>
+  LOWP_FN static F scaled(plain_state<F> const&, F const& x) {
+    return x;
+  }
+
+  LOWP_FN auto value(fold::number<0>, auto const& s, auto const& x) const { return scaled(s, x); }
   /// Returns 1 / root of the row as it was before its scale.
   LOWP_FN auto reciprocal_root(auto const& s) const { return lanes::mul(s.factor, s.scale); }
   LOWP_FN static bool is_finite(auto const& x) {
@@ -100,7 +120,7 @@ struct layer_norm_rows : norm_rows {
   using folds = std::tuple<fold::sum, fold::both<fold::sum, fold::sum>>;
 
   LOWP_FN auto value(fold::number<1>, auto const& s, auto const& x) const {
-    return lanes::sub(lanes::mul(x, s.scale), s.mean);
+    return lanes::sub(scaled(s, x), s.mean);
   }
   LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   template <class F>

@@ -52,6 +52,10 @@ LOWP_HOST_FN std::size_t row_stretch(std::size_t left, std::size_t most = batch<
   return left >= most ? most : left >= lanes_in_pack ? left / lanes_in_pack * lanes_in_pack : left;
 }
 
+template <class Operand>
+inline constexpr bool holds_floats =
+    requires { requires std::is_same_v<typename Operand::type, float>; };
+
 template <class Isa, class Operands,
           class Indices = std::make_index_sequence<std::tuple_size_v<Operands>>>
 class row_accessors;
@@ -84,6 +88,8 @@ class row_accessors<Isa, std::tuple<Operand...>, std::index_sequence<K...>>
   using indices = std::index_sequence<K...>;
   static constexpr bool may_be_stretched =
       (accessor<Isa, typename Operand::operand_type, nans::canonical>::may_be_stretched && ...);
+
+  static constexpr bool has_floats = (holds_floats<typename Operand::operand_type> && ...);
 
   struct scratch : row_scratch<K, Isa, Operand>... {};
 

@@ -20,6 +20,8 @@
 //     uses_scores                    optional, true: result(state, scores..., columns...) is the
 //                                    result, from the scores instead of the value
 //     marked_result(state, value)    optional: the result in column state.marked
+//     plain_state<F>, is_plain(state), plain(state)    optional: a simpler state of most rows that
+//                                    gives the same values; these are cheap to compute again
 #pragma once
 
 #include <lowp/simd/operand.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
+#include <lowp/simd/operand.hpp>
 #include <lowp/simd/pack.hpp>
 
 namespace lowp::simd {
@@ -38,6 +39,21 @@ LOWP_HOST_FN F sum_of_packs(float const* first) {
 
 template <class Fold, class F>
 class row_fold;
+
+template <class Isa>
+LOWP_HOST_FN auto only_lane(int lane) {
+  return lanes::mask_and(first_lanes<Isa>(lane + 1), lanes::mask_not(first_lanes<Isa>(lane)));
+}
+
+/// Strips by name: g++ 12 keeps an array of them in memory.
+template <class Strip, std::size_t... P>
+struct row_strips : indexed<P, Strip>... {
+  LOWP_HOST_FN row_strips() : indexed<P, Strip>{Strip{}}... {}
+};
+template <std::size_t P, class Strip>
+LOWP_HOST_FN Strip& strip_at(indexed<P, Strip>& strip) {
+  return strip.value;
+}
 
 template <class F>
 class row_fold<fold::maximum, F> {
@@ -75,6 +91,7 @@ class row_fold<fold::sum, F> {
  public:
   using term = F;
   static constexpr bool has_no_order = false;
+  static constexpr std::size_t count = 1;  ///< sums of an element
   LOWP_HOST_FN static F masked(auto const& mask, F const& x) {
     return lanes::select(mask, x, lanes::broadcast<F>(0));
   }
@@ -126,6 +143,7 @@ class row_fold<fold::both<First, Second>, F> {
  public:
   using term = fold::pair<F>;
   static constexpr bool has_no_order = false;
+  static constexpr std::size_t count = first_fold::count + second_fold::count;
   LOWP_HOST_FN static term masked(auto const& mask, term const& x) {
     return {first_fold::masked(mask, x.first), second_fold::masked(mask, x.second)};
   }

@@ -44,6 +44,9 @@ class row_loop {
   static constexpr typename column_accessors::indices each_column{};
   static constexpr bool uses_scores = detail::uses_scores<Operation>;
   static constexpr bool has_lines = requires { Call::has_lines; };
+  /// With 16 lanes a store takes longer than cheap values do, and registers hold a longer strip.
+  static constexpr bool is_cheap = Isa::lanes == 16 && detail::has_plain_state<Operation, F>;
+  static constexpr bool repeats = is_cheap && score_accessors::has_floats;
 
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
   LOWP_HOST_FN std::size_t streamed() const {
@@ -75,7 +78,7 @@ class row_loop {
       for (std::size_t i = 0; i < count; ++i) {
         write_statistics(row + i, statistics, states[i], typename statistic_accessors::indices{});
         to.start(row + i);
-        if constexpr (uses_scores) from.start(row + i);
+        if constexpr (uses_scores || repeats) from.start(row + i);
         auto const state = states[i];  // whose address no store has
         if constexpr (has_lines) {
           sums = call_.sums_at(row + i, sums, cached, most_cached);
@@ -111,8 +114,14 @@ class row_loop {
     folded<K> total(visible);
     std::size_t first = 0;
     if constexpr (!folded<K>::has_no_order)
-      if (visible >= 2 * fold::sums)
-        first = fold_strips<K>(from, state, cached, visible, fetched, total);
+      if (visible >= 2 * fold::sums) {
+        if constexpr (!is_cheap)
+          first = fold_strips<K>(from, state, cached, visible, fetched, total,
+                                 std::make_index_sequence<4>{});
+        else if (operation_.is_plain(state))
+          first = fold_strips<K>(from, operation_.plain(state), cached, visible, fetched, total,
+                                 std::make_index_sequence<16 / folded<K>::count>{});
+      }
     for (std::size_t valid; first < visible; first += valid) {
       valid = row_stretch<Isa>(visible - first);
       from.begin(first, valid);
@@ -127,33 +136,27 @@ class row_loop {
 
   /// Folds a row in strips: some packs of every 256 elements, whose sums stay in registers
   /// meanwhile. Returns the start of the row's rest.
-  template <int K, class From, class State>
+  template <int K, class From, class State, std::size_t... P>
   LOWP_HOST_FN std::size_t fold_strips(From& from, State const& state, float* cached,
-                                       std::size_t visible, std::size_t fetched,
-                                       folded<K>& total) const {
-    // Named, because g++ 12 keeps an array of them in memory.
-    constexpr std::size_t width = 4 * Isa::lanes;
+                                       std::size_t visible, std::size_t fetched, folded<K>& total,
+                                       std::index_sequence<P...>) const {
+    constexpr std::size_t width = sizeof...(P) * std::size_t{Isa::lanes};
     static_assert(fold::sums % width == 0);
     std::size_t const end = visible / width * width;
     std::size_t ahead = fetched;
     for (std::size_t strip = 0; strip < fold::sums && strip < end; strip += width) {
-      typename folded<K>::strip a, b, c, d;
+      row_strips<typename folded<K>::strip, P...> sums;
       for (std::size_t first = strip; first < end; first += fold::sums) {
         from.begin(first, width);
         if (K == last_fold && fetched != 0) from.fetch(ahead, width);
         ahead += width;
-        constexpr int k = Isa::lanes;
         float* const to = cached + first % most_cached;
-        a.add(term_at<K>(from, state, to, 0));
-        b.add(term_at<K>(from, state, to, k));
-        c.add(term_at<K>(from, state, to, 2 * k));
-        d.add(term_at<K>(from, state, to, 3 * k));
+        (strip_at<P>(sums).add(term_at<K>(from, state, to, static_cast<int>(P) * Isa::lanes)), ...);
       }
-      total.set(strip, a, b, c, d);
+      total.set(strip, strip_at<P>(sums)...);
     }
     return end;
   }
-
   /// Folds whole packs, or less than one.
   template <int K, bool IsFirst, class From, class State>
   LOWP_HOST_FN void fold_stretch(From& from, State const& state, float* cached, std::size_t first,
@@ -180,7 +183,7 @@ class row_loop {
                             int k) const {
     auto const value = value_at<K>(from, state, k, each_score);
     auto const term = operation_.term(fold::number<K>{}, value);
-    if constexpr (K == last_fold && !uses_scores)
+    if constexpr (K == last_fold && !uses_scores && !repeats)
       detail::kept_of(operation_, value, term).store(to + k);
     return term;
   }
@@ -205,7 +208,7 @@ class row_loop {
       if (!to.template get<0>().is_staged(false)) stretch = columns_ + 1;
     for (std::size_t first = 0, valid; first < columns_; first += valid) {
       valid = row_stretch<Isa>(columns_ - first, stretch);
-      if (uses_scores || columns_ > most_cached) from.begin(first, valid);
+      if (uses_scores || repeats || columns_ > most_cached) from.begin(first, valid);
       with.begin(first, valid);
       to.begin(first, valid);
       if (columns_ <= most_cached && first + valid <= visible)
@@ -249,7 +252,8 @@ class row_loop {
       return result_of_scores(from, with, state, k, cached + first, each_score);
     } else {
       std::size_t const e = first + static_cast<std::size_t>(k);
-      F value = !IsPlain && columns_ > most_cached ? kept_at(from, state, k) : F::load(cached + e);
+      F value = repeats || (!IsPlain && columns_ > most_cached) ? kept_at(from, state, k)
+                                                                : F::load(cached + e);
       if (!IsPlain && e + Isa::lanes > visible)
         value =
             lanes::select(first_lanes<registers>(e < visible ? static_cast<int>(visible - e) : 0),
@@ -257,7 +261,7 @@ class row_loop {
       F result = result_at(with, state, k, each_column, cached, value);
       if constexpr (requires { operation_.marked_result(state, value); })
         if (std::size_t const lane = state.marked - e; lane < Isa::lanes)
-          result = lanes::select(only_lane(static_cast<int>(lane)),
+          result = lanes::select(only_lane<registers>(static_cast<int>(lane)),
                                  operation_.marked_result(state, value), result);
       return result;
     }
@@ -267,10 +271,6 @@ class row_loop {
   LOWP_HOST_FN F result_of_scores(auto& from, auto& with, auto const& state, int k, float* sums,
                                   std::index_sequence<K...>) const {
     return result_at(with, state, k, each_column, sums, F(from.template get<K>().load(k))...);
-  }
-  LOWP_HOST_FN static auto only_lane(int lane) {
-    return lanes::mask_and(first_lanes<registers>(lane + 1),
-                           lanes::mask_not(first_lanes<registers>(lane)));
   }
   LOWP_HOST_FN F kept_at(auto& from, auto const& state, int k) const {
     F const value = value_at<last_fold>(from, state, k, each_score);
