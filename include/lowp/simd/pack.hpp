@@ -99,7 +99,7 @@ LOWP_NO_OPERATOR(/);
 #undef LOWP_NO_OPERATOR
 // clang-format on
 
-/// Members of a backend whose masks are vectors; the last four suit registers of 128 bits.
+/// Members of a backend whose masks are vectors; the last six suit registers of 128 bits.
 template <class Isa>
 struct vector_masks {
   using U = word<Isa>;
@@ -127,6 +127,18 @@ struct vector_masks {
     v = V{} + x;
   }
   LOWP_HOST_FN static void hide(auto& v) { LOWP_HIDE(v); }
+  template <int Bit, class V>
+  LOWP_HOST_FN static void exchange(V& v, V const& from) {
+    using words = typename U::vector;
+    auto const w = words(from);
+    v = V(words{w[0 ^ Bit], w[1 ^ Bit], w[2 ^ Bit], w[3 ^ Bit]});
+  }
+  template <bool, class V>
+  LOWP_HOST_FN static void separate(V& even, V& odd, V const& a, V const& b) {
+    V const e = {a[0], a[2], b[0], b[2]}, o = {a[1], a[3], b[1], b[3]};
+    even = e;
+    odd = o;
+  }
   template <class V, class N>
   LOWP_HOST_FN static void widen(V& words, N const* from) {
     words = V{from[0], from[1]};

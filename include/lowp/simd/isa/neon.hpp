@@ -37,12 +37,6 @@ struct neon : vector_masks<neon> {
   LOWP_INSTRUCTION(max, words, "smax")
   LOWP_INSTRUCTION(min, words, "smin")
 
-  LOWP_HOST_FN static words select(mask_words const& m, words const& yes, words const& no) {
-    auto r = words::vector(m.v);
-    asm("bsl %0.16b, %1.16b, %2.16b" : "+w"(r) : "w"(yes.v), "w"(no.v));
-    return words::of(r);
-  }
-
   LOWP_HOST_FN static bool any(mask_words const& m) {
     std::uint32_t largest;
     asm("umaxv %s0, %1.4s" : "=w"(largest) : "w"(m.v));
@@ -74,24 +68,6 @@ struct neon : vector_masks<neon> {
       r = __builtin_convertvector(from, To);
     }
     to = r;
-  }
-  template <bool, class V>
-  LOWP_HOST_FN static void separate(V& even, V& odd, V const& a, V const& b) {
-    V e, o;
-    asm("uzp1 %0.4s, %2.4s, %3.4s\n\tuzp2 %1.4s, %2.4s, %3.4s"
-        : "=&w"(e), "=w"(o)
-        : "w"(a), "w"(b));
-    even = e;
-    odd = o;
-  }
-  template <int Bit, class V>
-  LOWP_HOST_FN static void exchange(V& v, V const& from) {
-    V r;
-    if constexpr (Bit == 2)
-      asm("ext %0.16b, %1.16b, %1.16b, #8" : "=w"(r) : "w"(from));
-    else
-      asm("rev64 %0.4s, %1.4s" : "=w"(r) : "w"(from));
-    v = r;
   }
 
   LOWP_INSTRUCTION(div, reals, "fdiv")

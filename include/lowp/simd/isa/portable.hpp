@@ -35,18 +35,6 @@ struct portable : vector_masks<portable> {
     U const exponent = (n.v + 127) & U(integers(n.v) < 31);
     power.v = U(__builtin_convertvector(reals(exponent << 23), integers));
   }
-  template <int Bit, class V>
-  LOWP_HOST_FN static void exchange(V& v, V const& from) {
-    using words = word<portable>::vector;
-    auto const w = words(from);
-    v = V(words{w[0 ^ Bit], w[1 ^ Bit], w[2 ^ Bit], w[3 ^ Bit]});
-  }
-  template <bool, class V>
-  LOWP_HOST_FN static void separate(V& even, V& odd, V const& a, V const& b) {
-    V const e = {a[0], a[2], b[0], b[2]}, o = {a[1], a[3], b[1], b[3]};
-    even = e;
-    odd = o;
-  }
   template <class To, class From>
   LOWP_HOST_FN static void convert(To& to, From const& from) {
     to = __builtin_convertvector(from, To);
