@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices, and a text to learn: what a whole model needs beside the library.
+// Products of matrices, random numbers, and a text to learn: what a whole model needs beside the
+// library.
 #pragma once
 
 #include <lowp/lowp.hpp>

@@ -115,12 +115,12 @@ def bounds(found, models):
             if times["PyTorch"] < times[name]:
                 part = speed_of(times, name) / max(speed_of(times, each) for each in OURS)
                 texts[part >= 0.9].append(f"{name} ({model}: {part:.2f})")
-    said = [f"{what} bounds {'; '.join(texts[is_memory])}"
+    said = [f"{what} is the bound of {'; '.join(texts[is_memory])}"
             for is_memory, what in [(True, "memory"), (False, "arithmetic")] if texts[is_memory]]
     if not said:
         return "No row is slower than PyTorch's."
-    return (f"Where PyTorch is faster, {', and '.join(said)}. In brackets is the speed of memory, where the fastest "
-            "of these steps has 1.")
+    return (f"Where PyTorch is faster, {', and '.join(said)}. The number in brackets is the speed of memory over "
+            "that of the fastest of these steps.")
 
 
 def processor():

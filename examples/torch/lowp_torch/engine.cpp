@@ -15,10 +15,6 @@ using lowp::bfloat16, lowp::float16;
 namespace detail = lowp::detail;
 using lowp::simd::access, lowp::simd::operand;
 
-struct executor : lowp::simd::this_thread {
-  static constexpr bool has_checked = true;
-};
-
 /// Elements of a block in the first cache: whole groups of a report's sums and of scales.
 constexpr std::size_t at_once = 1024;
 static_assert(at_once % block == 0 && shard % at_once == 0);
@@ -48,7 +44,7 @@ template <class Storage>
 void decode(float* to, array from, std::size_t first, std::size_t n) {
   std::span out(to, n);
   auto in = Storage::of(from.data, from.beside, first, n);
-  detail::run(executor(), "", detail::make<detail::identity>{}, detail::no_report,
+  detail::run(unchecked(), "", detail::make<detail::identity>{}, detail::no_report,
               detail::write("", out), detail::read("", in));
 }
 template <class Storage, class R>
@@ -57,7 +53,7 @@ void encode(float const* from, array to, std::size_t first, std::size_t n, draws
   auto out = Storage::of(to.data, to.beside, first, n);
   auto role = detail::write("", out, rounding_of<R>(random.s, random.t, first));
   role.draw = random.draw;
-  detail::run(executor(), "", detail::make<detail::identity>{}, detail::no_report, role,
+  detail::run(unchecked(), "", detail::make<detail::identity>{}, detail::no_report, role,
               detail::read("", in));
 }
 
@@ -147,9 +143,9 @@ class stepper {
   }
   void call(std::size_t n, block_of_floats const& b, auto const&... moment) const {
     detail::make<with_update<element>> const make{{function_}};
-    executor()(lowp::simd::element_call(make, n, detail::no_report, slot{b.p},
-                                        operand<float, access::write>{b.update},
-                                        operand<float, access::read>{b.g}, moment...));
+    unchecked()(lowp::simd::element_call(make, n, detail::no_report, slot{b.p},
+                                         operand<float, access::write>{b.update},
+                                         operand<float, access::read>{b.g}, moment...));
   }
   element function_;
 };
@@ -191,7 +187,7 @@ struct composed_kind {
   void check(settings const& s) const {
     with_optimizer(s, [&](auto const& rates, int count) {
       auto const wrong = detail::known_step{s.step}.check(rates, count);
-      if (!wrong.empty()) executor().refuse_if(wrong);
+      if (!wrong.empty()) unchecked().refuse_if(wrong);
     });
   }
 
@@ -255,9 +251,9 @@ struct composed_kind {
         if (!is_finite(moment[i])) stored[i] = moment[i];
     }
     using in = operand<float, access::read>;
-    executor()(lowp::simd::element_call(detail::make<replace>{}, n, &report,
-                                        operand<float, access::read_write>{old}, in{now},
-                                        in{b.update}, in{of_moments}));
+    unchecked()(lowp::simd::element_call(detail::make<replace>{}, n, &report,
+                                         operand<float, access::read_write>{old}, in{now},
+                                         in{b.update}, in{of_moments}));
     report += clamped;
   }
 

@@ -34,10 +34,6 @@ struct direction {
   }
 };
 
-/// Takes a part of a step that was checked as a whole.
-struct unchecked : lowp::simd::this_thread {
-  static constexpr bool has_checked = true;
-};
 inline constexpr lowp::detail::callable<lowp::detail::update_operation<unchecked>>
     update_unchecked{};
 

@@ -255,7 +255,7 @@ def _check_group(group, optimizer):
     def check_number(name, value):
         try:
             float(() if isinstance(value, str) else value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RuntimeError):  # PyTorch's, of tensors of several numbers
             raise ValueError(f"{name} is {value!r}, and must be a number") from None
 
     for name in ("lr", "eps", "weight_decay"):

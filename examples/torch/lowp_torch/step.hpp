@@ -76,6 +76,9 @@ struct settings {
   char error[1000];         ///< out
 };
 
+/// Takes a part of a step that was checked as a whole. A type of this unit keeps its kernels local.
+struct unchecked : lowp::detail::checked<lowp::simd::this_thread> {};
+
 inline report outcome_of(lowp::update_report const& r) {
   return {r.count, r.stalled, r.overflowed, r.nonfinite, r.applied.value(), r.requested.value()};
 }
@@ -263,9 +266,11 @@ inline void write_portable(std::uint64_t* to, lowp::bfloat16 const* p, std::size
   write_fingerprints(to, p, blocks);
 }
 inline write_fingerprints_type* const write_chosen =
-    __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512vl") ? write_avx512
-    : __builtin_cpu_supports("avx2")                                           ? write_avx2
-                                                                               : write_portable;
+    __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") &&
+            __builtin_cpu_supports("avx512vnni")
+        ? write_avx512
+    : __builtin_cpu_supports("avx2") ? write_avx2
+                                     : write_portable;
 #else
 inline write_fingerprints_type* const write_chosen = write_portable;
 #endif
@@ -350,7 +355,7 @@ void for_each_shard(std::span<tensor> tensors, bool by_runs, auto const& functio
   std::vector<std::tuple<tensor*, std::size_t, std::size_t>> shards;
   for (tensor& t : tensors) {
     std::size_t const run = t.is_run() || !by_runs ? t.n : t.run;
-    std::size_t const most = is_alone ? t.n : shard;
+    std::size_t const most = is_alone && t.is_run() ? t.n : shard;
     std::size_t const size = run < most && run != 0 ? most / run * run : most;
     for (std::size_t first = 0; first < t.n;) {
       std::size_t const end = run < most ? t.n : (first / run + 1) * run;

@@ -19,6 +19,10 @@ foreach(rounding nearest_even stochastic stochastic_fast)
   endforeach()
 endforeach()
 set(engine COMMAND ${CXX} -O2 ${flags} -c ${ROOT}/examples/torch/lowp_torch/engine.cpp -o ${SCRATCH}/engine.o)
+# Fingerprints take packs at -O2.
+execute_process(COMMAND ${CXX} -O2 ${flags} ${CMAKE_CURRENT_LIST_DIR}/fingerprints.cpp -o ${SCRATCH}/fingerprints
+                COMMAND_ERROR_IS_FATAL ANY)
+execute_process(COMMAND ${SCRATCH}/fingerprints COMMAND_ERROR_IS_FATAL ANY)
 # Commands of one call run at once: compilers of about the same time, which print nothing.
 set(all ${units})
 list(APPEND all engine)

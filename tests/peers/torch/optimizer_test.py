@@ -205,16 +205,23 @@ def check_resume(kind, storage, dtype, state, rounding):
 
 
 def check_threads():
-    results = []
-    for threads in (1, 2, 3):
-        torch.set_num_threads(threads)
-        model = make_model(BF16)
-        results.append(optimizer_of(model, "plain", BF16, "stochastic"))
-        for step in range(1, 4):
-            give_gradients(model, step)
-            results[-1].step()
-    for other in results[1:]:
-        check_same(results[0], other)
+    for setting in [("plain", BF16, "stochastic"), ("kahan", F32, "nearest"), ("master", F32, "nearest")]:
+        results = []
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            model = make_model(BF16)
+            optimizer = optimizer_of(model, *setting, report=True)
+            reports = []
+            for step in range(1, 4):
+                give_gradients(model, step)
+                optimizer.step()
+                reports.append(dict(optimizer.reports))
+            results.append((optimizer, reports))
+        first, its = results[0]
+        assert [len(each) for each in its] == [6, 6, 5]
+        for other, reports in results[1:]:
+            check_same(first, other)
+            assert reports == its
 
 
 def check_beside_torch():
@@ -785,6 +792,7 @@ def check_settings():
         ({"betas": (-0.1, 0.9)}, "beta1 is -0.1"), ({"betas": (0.9,)}, "must be two numbers"),
         ({"lr": "1e-3"}, "lr is '1e-3', and must be a number"), ({"eps": None}, "eps is None, and must be a number"),
         ({"betas": 0.9}, "betas is 0.9, and must be two"), ({"betas": (0.9, "b")}, "beta2 is 'b', and must be a number"),
+        ({"betas": (torch.ones(2), 0.9)}, "beta1 is tensor([1., 1.]), and must be a number"),
         ({"amsgrad": True}, "amsgrad is True: lowp_torch.AdamW does not have it, so leave it False"),
         ({"seed": 0.5}, "seed is 0.5"),
         ({"differentiable": True}, "differentiable is True"), ({"storage": "fp8"}, "storage is fp8"),
