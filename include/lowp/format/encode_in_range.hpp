@@ -207,13 +207,12 @@ LOWP_FN lanes::word<R> encode_nibbles(R const (&a)[8], nibble_signs<lanes::word<
 template <class T, class R>
 inline constexpr bool has_bytes = requires(R x) {
   requires T::descriptor.bits() == 8 && T::descriptor.significand_bits < 6;
-  requires T::descriptor.has_sign;
-  requires T::descriptor.has_zero();
+  requires T::descriptor.has_negative_zero();
   requires T::descriptor.max_exponent() + 6 - T::descriptor.significand_bits <= 127;
   lane<R>::add_toward_zero(x, x);
 };
 /// Returns the codes of four numbers up to T's largest finite value, rounded stochastically. The
-/// first one takes the bits of element `first`.
+/// first one takes the bits of element `first`. T has a negative zero, so that each code keeps its sign.
 template <class T, class R>
 LOWP_FN auto encode_bytes(R const* x, auto const& random, int first) {
   using U = lanes::word<R>;

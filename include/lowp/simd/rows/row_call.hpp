@@ -17,6 +17,8 @@
 //                                    the others are zero
 //     statistic(fold::number<K>, state)           statistic number K of a row, if the call has it
 //     start(state, row)              optional: takes what the operation has for a row
+//     keeps_scores                   optional, true: values are cheap, so a GPU keeps the scores as
+//                                    they were loaded
 //     uses_scores                    optional, true: result(state, scores..., columns...) is the
 //                                    result, from the scores instead of the value
 //     marked_result(state, value)    optional: the result in column state.marked

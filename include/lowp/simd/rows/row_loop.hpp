@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The loop over rows: the folds of a row, then its results. It serves every operation, operand type
-// and instruction set. A row of few columns keeps the values of its last fold; others repeat them.
+// and instruction set. A row of few columns keeps dear values of its last fold; others repeat them.
 #pragma once
 
 #include <lowp/lanes/row_folds.hpp>
