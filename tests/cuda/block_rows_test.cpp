@@ -25,7 +25,7 @@ using to_rows = lowp::simd::row_operand<lowp::simd::operand<float, lowp::simd::a
 template <class Pair>
 class block_rows : public testing::Test {};
 using pairs = first_or_all<
-    1, testing::Types<in_and_out<float, float>, in_and_out<lowp::bfloat16, lowp::bfloat16>>>;
+    1, testing::Types<in_and_out<lowp::bfloat16, lowp::bfloat16>, in_and_out<float, float>>>;
 TYPED_TEST_SUITE(block_rows, pairs);
 
 TYPED_TEST(block_rows, a_row_for_each_warp_of_a_block) {
