@@ -212,7 +212,7 @@ inline constexpr bool has_bytes = requires(R x) {
   lane<R>::add_toward_zero(x, x);
 };
 /// Returns the codes of four numbers up to T's largest finite value, rounded stochastically. The
-/// first one takes the bits of element `first`. T has a negative zero, so that each code keeps its sign.
+/// first one takes the bits of element `first`. Codes keep their sign, so T has a negative zero.
 template <class T, class R>
 LOWP_FN auto encode_bytes(R const* x, auto const& random, int first) {
   using U = lanes::word<R>;
