@@ -37,6 +37,7 @@ class chunk_bits {
   LOWP_FN std::uint32_t operator()(int k) const {
     return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;
   }
+  /// Returns (*this)(k) times 256, by one instruction that only a GPU's words have.
   template <class U = std::uint32_t>
   LOWP_FN U times_256(int k) const {
     return lane<U>::half_times_256(word_[k % 4], k / 4);

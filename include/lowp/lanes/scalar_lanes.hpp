@@ -73,6 +73,7 @@ struct lane<std::uint32_t> : word_lane<std::uint32_t> {
     return __byte_perm(__byte_perm(x[i], x[i + 2], two), __byte_perm(x[i + 4], x[i + 6], two),
                        0x5410);
   }
+  /// Returns 256 times half word 0 or 1 of x.
   LOWP_FN static std::uint32_t half_times_256(std::uint32_t x, int half) {
     return __byte_perm(x, 0, half == 0 ? 0x4104 : 0x4324);
   }

@@ -69,7 +69,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
           arrays_at_once arrays;
           (accessors.look_out(first, arrays), ...);
           if constexpr (may_be_stretched<Accessor...>)
-            stretch = (accessors.is_staged(is_long) || ...) ? step : is_long ? meeting : 1 << 16;
+            stretch = (accessors.is_staged(is_long) || ...) ? step : longest_stretch;
         }
       std::size_t const rest = size.count - first;
       valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
@@ -252,7 +252,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   template <class... Accessor>
   static constexpr bool may_be_stretched =
       !is_reported && requires { requires(Accessor::may_be_stretched && ...); };
+  // A step of an optimizer looks at each meeting if its arrays are apart.
   static constexpr bool is_long = sizeof...(K) > 2;
+  static constexpr std::size_t longest_stretch = is_long ? meeting : 1 << 16;
   template <class... Accessor>
   static constexpr bool may_be_paired = !is_reported && sizeof...(Accessor) == 2 &&
                                         requires { requires(Accessor::may_be_paired && ...); };

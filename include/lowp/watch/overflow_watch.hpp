@@ -78,7 +78,7 @@ class overflow_watch {
     std::uint64_t const some = is_lost ? report.nonfinite : report.overflowed;
     if (some == 0) return;
     ++(is_lost ? places_[place].nan : places_[place].overflow);
-    if (is_news())
+    if (begin_alarm())
       alarm(is_lost ? watch_trouble::nan : watch_trouble::overflow, place, "update", {},
             detail::watch_amount(some, report.count,
                                  is_lost ? "not finite" : "beyond what is stored"));
@@ -95,7 +95,7 @@ class overflow_watch {
   void stalled(std::size_t place, stall_alarm const& what) {
     known(place);
     ++places_[place].stalled;
-    if (is_news())
+    if (begin_alarm())
       alarm(watch_trouble::stalled, place, what.state.name, {},
             what.state.name == places_[place].name ? what.verdict() : what.text());
   }
@@ -199,7 +199,7 @@ class overflow_watch {
     if (line.range.nan != 0) ++place.nan;
     if (line.range.infinite != 0) ++place.infinite;
     if (line.range.overflow != 0) ++place.overflow;
-    if (is_news())
+    if (begin_alarm())
       alarm(detail::watch_trouble_of(line.range), current.place,
             detail::watch_frames::label(place, current, line), line.range,
             detail::watch_amounts(current, line, float{std::numeric_limits<To>::max()}));
@@ -214,7 +214,7 @@ class overflow_watch {
     bool const is_nan = trouble == watch_trouble::nan;
     bool const is_infinite = trouble == watch_trouble::infinite;
     ++(is_nan ? at.nan : is_infinite ? at.infinite : at.overflow);
-    if (is_news())
+    if (begin_alarm())
       alarm(trouble, place, tensor, range,
             detail::joined_text(
                 {is_nan        ? "NaN"
@@ -229,8 +229,8 @@ class overflow_watch {
     std::size_t const others = is_watched_ ? 2 : 3;
     return policy_.lines < others ? 0 : policy_.lines - others;
   }
-  /// Returns true if the next trouble gets an alarm, whose text is made for nothing else.
-  bool is_news() {
+  /// Takes note of a trouble. Returns true if it gets an alarm; only then is its text made.
+  bool begin_alarm() {
     is_reported_ = !std::exchange(has_alarmed_, true) && (policy_.call_back || policy_.throws);
     return is_reported_ || !first_;
   }
