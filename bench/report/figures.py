@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a program, round by round: collected from its JSON, kept in results/PROGRAM.json."""
+"""The figures of a program, round by round: collected from its JSON, kept in results/KIND/PROGRAM.json."""
 import json
 import pathlib
 import re
@@ -8,6 +8,8 @@ import statistics
 from goals import ALONE, AVX2, OWN, TEAM
 
 LIBRARIES = ("Eigen", "Highway", "oneDNN")  # as peers/ name them
+# Kinds of processor, in the order of the page. A kind without a name here has family and model.
+KINDS = {"family 25, model 17": "Zen 4", "family 26, model 2": "Zen 5", "family 6, model 207": "Emerald Rapids"}
 
 
 def medians(folder, program):
@@ -35,7 +37,7 @@ def medians(folder, program):
 
 
 def collect(program, folders):
-    """The text of results/PROGRAM.json: a line for each case, in items a second."""
+    """The text of results/KIND/PROGRAM.json: a line for each case, in items a second."""
     rounds = [medians(pathlib.Path(folder), program) for folder in folders]
     first, versions, _, _ = rounds[0]
     caches = ", ".join(f"L{c['level']} {c['type'].lower()} {c['size'] >> 10} KiB"
@@ -58,8 +60,31 @@ def collect(program, folders):
     return "".join(['{"context": ', json.dumps(context), ',\n"cases": {\n', ",\n".join(lines), "\n}}\n"])
 
 
+def kind_of(context):
+    """Names the kind of processor: "Xeon, family 6, model 207; 2 processors" is "Emerald Rapids"."""
+    processor = context["machine"].split(";")[0]
+    number = re.search("family [0-9]+, model [0-9]+", processor)
+    return KINDS.get(number[0], number[0]) if number else processor
+
+
+def folder_of(kind):
+    return re.sub("[^a-z0-9]+", "_", kind.lower()).strip("_")
+
+
+def figures_by_kind(folder):
+    """The figures of each kind of processor, which has a folder of its own."""
+    kinds = {}
+    for path in pathlib.Path(folder).glob("*/*.json"):
+        kind = kind_of(json.loads(path.read_text())["context"])
+        if path.parent.name != folder_of(kind):
+            raise SystemExit(f"figures.py: {path} was measured on {kind}")
+        kinds[kind] = path.parent
+    order = [*KINDS.values(), *sorted({*kinds} - {*KINDS.values()})]
+    return {kind: Figures(kinds[kind]) for kind in order if kind in kinds}
+
+
 class Figures:
-    """Figures of all programs that have been measured."""
+    """Figures of all programs that have been measured on one kind of processor."""
 
     def __init__(self, folder):
         self.contexts, self.speeds, self.traffic = {}, {}, {}

@@ -9,12 +9,15 @@
                                          run capped to that; by "all" processors, or "one"
     table.py --collect PROGRAM ROUND...  keeps what is needed of a program's JSON, which lies in a
                                          folder for each round
+    table.py --kind FILE                 names the folder in bench/results of what --collect kept
 
 goals.py has the rows. A figure of a round is the median over its repetitions; a ratio is taken
-within a round. The table has the median of the rounds and, in brackets, the least and the greatest.
+within a round. A table has the median of the rounds, in a column for each kind of processor. That of
+the first has, in brackets, the least and the greatest.
 bounds.json has the reason of each figure that misses its goal, by the name of its row:
-{"float16 to float": "..."}. $vector and $avx2 stand for the row's vector instructions for 16 elements.
-$cycles are those of one element at two such instructions a cycle.
+{"float16 to float": "..."}, or by kind: {"float16 to float": {"Zen 4": "..."}}. $vector and $avx2 stand
+for the row's vector instructions for 16 elements, $cycles for those of one element at two such
+instructions a cycle.
 """
 import json
 import pathlib
@@ -25,7 +28,7 @@ import sys
 import textwrap
 
 sys.dont_write_bytecode = True  # beside the sources
-from figures import Figures, collect, program_of
+from figures import collect, figures_by_kind, folder_of, kind_of, program_of
 from goals import (AVX2, LOOPS, NOT_OWN, ON_ALL, PROGRAMS, REASONS, ROWS, TEAM, TEAMS, TOPICS, against,
                    pattern)
 
@@ -52,84 +55,92 @@ def spread(values, digits=2):
     return f"{middle} [{least} to {most}]"
 
 
-def measured(results, asked, digits):
-    """Makes three cells: the figure that was asked, the one measured, and yes or no."""
-    text = "" if asked is None else number(asked, digits)
-    if not results:
-        return [text, "not measured", ""]
-    values = [value for value, _ in results]
-    answer = "" if asked is None else "yes" if statistics.median(values) >= asked else NO
-    return [text, spread(values, digits), answer]
-
-
 def peer_name(results):
     """Names the loop or library that was fastest, mostly."""
     names = [name.split("/")[-2] for _, name in results]
-    return f" ({max(sorted(set(names)), key=names.count)})" if names else ""
+    return f" ({max(sorted(set(names)), key=names.count)})"
 
 
-def cells_of_avx2(figures, topic, row, rival):
-    """Makes the three cells of runs capped to AVX2, empty without such runs."""
-    results = list(figures.of_rival(row, rival, topic.level, AVX2))
-    return measured(results, rival.asked_of_avx2, topic.digits) if results else [""] * 3
-
-
-def cells_of_rival(figures, topic, row, rival):
-    results = list(figures.of_rival(row, rival, topic.level))
-    who = rival.name + (peer_name(results) if rival.peers in (LOOPS, NOT_OWN) else "")
-    return [who, *measured(results, rival.asked, topic.digits)]
-
-
-def cells_of_memory(figures, topic, row, prefix=""):
-    results = list(figures.of_traffic(row, prefix))
-    if prefix and not results:
-        return [""] * 3
-    cells = measured(results, row.memory_of_avx2 if prefix else row.memory, topic.digits)
-    cells[1] += peer_name(results)
+def measured(kinds, ratios, asked, digits, is_named=False, is_optional=False):
+    """Makes a cell of what is asked, and one for each kind of what ratios(figures) yields. Cells of an
+    optional group are empty if no kind has a figure."""
+    cells = ["" if asked is None else number(asked, digits)]
+    found = [list(ratios(figures)) for figures in kinds.values()]
+    if is_optional and not any(found):
+        return [""] * (1 + len(kinds))
+    for place, results in enumerate(found):
+        text = "not measured"
+        if results:
+            values = [value for value, _ in results]
+            middle = statistics.median(values)
+            text = number(middle, digits) if place else spread(values, digits)
+            text += peer_name(results) if is_named else ""
+            text += "" if asked is None else ", yes" if middle >= asked else f", {NO}"
+        cells.append(text)
     return cells
+
+
+def cells_of_rival(kinds, topic, row, rival, capped):
+    return measured(kinds, lambda figures: figures.of_rival(row, rival, topic.level, capped),
+                    rival.asked_of_avx2 if capped else rival.asked, topic.digits,
+                    not capped and rival.peers in (LOOPS, NOT_OWN), bool(capped))
+
+
+def cells_of_memory(kinds, topic, row, capped):
+    return measured(kinds, lambda figures: figures.of_traffic(row, capped),
+                    row.memory_of_avx2 if capped else row.memory, topic.digits, True, bool(capped))
 
 
 def line(cells):
     return "| " + " | ".join(cells) + " |"
 
 
-def table(figures, topic, bounds):
-    """Makes a table. The first line of a row has its name and the memory; each rival is a line."""
-    has_rivals = any(row.rivals for row in topic.rows)
-    has_memory = any(row.from_memory for row in topic.rows)
-    memory = {row.name: cells_of_memory(figures, topic, row) if row.from_memory else [""] * 3
-              for row in topic.rows}
-    capped_memory = {row.name: cells_of_memory(figures, topic, row, AVX2) for row in topic.rows}
-    if any(any(cells) for cells in capped_memory.values()):
-        memory = {name: cells + capped_memory[name] for name, cells in memory.items()}
-    capped = {(row.name, rival): cells_of_avx2(figures, topic, row, rival)
-              for row in topic.rows for rival in row.rivals}
-    has_capped = any(any(cells) for cells in capped.values())
-    head = ["operation"]
-    if has_rivals:
-        head += [("in L2, " if topic.level == "L2" else "") + "against", "asked", "measured", ""]
-    if has_capped:
-        head += ["AVX2: asked", "measured", ""]
-    if has_memory:
-        head += ["from DRAM, of traffic: asked", "measured", ""]
-        if len(memory[topic.rows[0].name]) > 3:
-            head += ["AVX2 from DRAM: asked", "measured", ""]
-    yield "| " + " | ".join(head).replace("|  |", "| |").rstrip() + " |"
+def with_any(kinds, *programs):
+    """The kinds that have measured one of these programs."""
+    return {kind: figures for kind, figures in kinds.items() if {*programs} & {*figures.contexts}}
+
+
+def lines_of(kinds, topic, row):
+    """Makes the lines of a row, each a list of groups. The first has its name and the memory; each rival
+    is a line."""
+    none = [[""] * (1 + len(kinds))] * 2
+    both = ("", AVX2)
+    for place, rival in enumerate(row.rivals or [None]):
+        rivals = [cells_of_rival(kinds, topic, row, rival, capped) for capped in both] if rival else none
+        has_memory = row.from_memory and place == 0
+        memory = [cells_of_memory(kinds, topic, row, capped) for capped in both] if has_memory else none
+        yield [["" if place else row.name], [rival.name if rival else ""], *rivals, *memory]
+
+
+def table(kinds, topic, bounds):
+    """Makes a table of the groups of columns that are not empty."""
+    kinds = with_any(kinds, *topic.programs)
+    head = [["operation"], [("in L2, " if topic.level == "L2" else "") + "against"]]
+    for title in ("", "AVX2: ", "from DRAM, of traffic: ", "AVX2 from DRAM: "):
+        head.append([f"{title}asked", *kinds])
+    lines = {row.name: list(lines_of(kinds, topic, row)) for row in topic.rows}
+    body = [groups for of_row in lines.values() for groups in of_row]
+    used = [any(any(group) for group in column) for column in zip(*body)]
+    head, *body = ([cell for group, is_used in zip(groups, used) if is_used for cell in group]
+                   for groups in (head, *body))
+    yield line(head)
     yield "|---" * len(head) + "|"
-    missed = []
-    for row in topic.rows:
-        rivals = [cells_of_rival(figures, topic, row, rival) +
-                  capped[row.name, rival] * has_capped for rival in row.rivals]
-        own_memory = memory[row.name]
-        if any(NO in cells for cells in (own_memory, *rivals)):
-            missed.append(row.name)
-        for index, cells in enumerate(rivals or [[""] * (7 if has_capped else 4)]):
-            yield line([row.name if index == 0 else ""] + cells * has_rivals +
-                       (own_memory if index == 0 else [""] * len(own_memory)) * has_memory)
-    if missed:
+    yield from map(line, body)
+    missed = {name: [kind for place, kind in enumerate(kinds, 1)
+                     if any(NO in group[place] for groups in of_row for group in groups[2:])]
+              for name, of_row in lines.items()}
+    if any(missed.values()):
         yield "\nWhat bounds the rows that are not reached:\n"
-        for name in missed:
-            yield f"- **{name}**: {bounds.get(name, 'not analysed.')}"
+        for name in filter(missed.get, missed):
+            text = f"- **{name}**: {bound(bounds.get(name), missed[name])}"
+            yield textwrap.fill(text, 100, subsequent_indent="  ", break_on_hyphens=False)
+
+
+def bound(text, kinds):
+    """What bounds a row that has missed its goal on these kinds."""
+    if isinstance(text, dict):
+        return " ".join(f"On {kind}: {text.get(kind, 'not analysed.')}" for kind in kinds)
+    return text or "not analysed."
 
 
 def bounds_of(counts):
@@ -137,12 +148,16 @@ def bounds_of(counts):
     texts = json.loads((HERE / "bounds.json").read_text())
     for name in {*texts} - {*ROWS}:
         sys.exit(f"table.py: bounds.json has '{name}', which is no row of goals.py")
-    for name, text in texts.items():
-        if "$" in text:
-            best, capped = (counts["cases"][isa][ROWS[name].case]["vector"] for isa in ("AVX-512", "AVX2"))
-            texts[name] = string.Template(text).substitute(
-                vector=f"{best:g}", avx2=f"{capped:g}", cycles=f"{best / 32:.2f}")
-    return texts
+    return {name: with_numbers(text, counts, ROWS[name].case) for name, text in texts.items()}
+
+
+def with_numbers(text, counts, case):
+    if isinstance(text, dict):
+        return {kind: with_numbers(one, counts, case) for kind, one in text.items()}
+    if "$" not in text:
+        return text
+    best, capped = (counts["cases"][isa][case]["vector"] for isa in ("AVX-512", "AVX2"))
+    return string.Template(text).substitute(vector=f"{best:g}", avx2=f"{capped:g}", cycles=f"{best / 32:.2f}")
 
 
 def counted(counts):
@@ -184,80 +199,87 @@ def counted_by(counts):
         yield f"- {', '.join(backends)}: {text}"
 
 
-def libraries(figures, names=None):
+def libraries(kinds, names=None):
     """The time of other libraries over lowp's, in L2; of all rows that one of them has, or of these.
     A second table has the runs capped to AVX2."""
-    yield from libraries_of(figures, names, "")
-    capped = list(libraries_of(figures, names, AVX2))
+    yield from libraries_of(kinds, names, "")
+    capped = list(libraries_of(kinds, names, AVX2))
     if len(capped) > 2:
         yield "\nThe same with AVX2 alone:\n"
         yield from capped
 
 
-def libraries_of(figures, names, capped):
-    yield line(["operation", *LIBRARIES])
+def libraries_of(kinds, names, capped):
+    """A cell has the ratio of each kind of processor that has one in some row."""
+    ratios = {(name, peers, kind): [ratio for ratio, _ in figures.of_rival(
+                  ROWS[name], against("", ROWS[name].case, None, peers), "L2", capped)]
+              for name in names or ROWS for peers in LIBRARIES.values() for kind, figures in kinds.items()}
+    kinds = [kind for kind in kinds if any(found for key, found in ratios.items() if key[-1] == kind)]
+    yield line([f"operation, on {' / '.join(kinds)}", *LIBRARIES])
     yield "|---" * (1 + len(LIBRARIES)) + "|"
-    for row in (ROWS[name] for name in names or ROWS):
-        cells, is_slower = [], False
-        for peers in LIBRARIES.values():
-            ratios = [ratio for ratio, _ in figures.of_rival(row, against("", row.case, None, peers), "L2", capped)]
-            cells.append(number(statistics.median(ratios)) if ratios else "")
-            is_slower |= bool(ratios) and max(ratios) < 1
-        if not any(cells):
+    for name in names or ROWS:
+        found = [[ratios[name, peers, kind] for kind in kinds] for peers in LIBRARIES.values()]
+        if not any(any(one) for one in found):
             continue
-        if is_slower and row.name not in REASONS:
-            sys.exit(f"table.py: a library is faster in '{row.name}', and goals.py has no reason")
-        yield line([f"{row.name} ({REASONS[row.name]})" if is_slower else row.name, *cells])
+        is_slower = any(one and max(one) < 1 for of_library in found for one in of_library)
+        if is_slower and name not in REASONS:
+            sys.exit(f"table.py: a library is faster in '{name}', and goals.py has no reason")
+        cells = [[number(statistics.median(one)) if one else "-" for one in of_library] for of_library in found]
+        yield line([f"{name} ({REASONS[name]})" if is_slower else name,
+                    *("" if {*ones} == {"-"} else " / ".join(ones) for ones in cells)])
 
 
-def on_all(figures):
+def on_all(kinds):
     """Makes the table of all processors: of as many times one from L2, of their traffic from DRAM."""
-    yield line(["operation", "L2: asked", "measured", "", "AVX2: asked", "measured", "",
-                "DRAM, of traffic: asked", "measured", "", "AVX2: asked", "measured", ""])
-    yield "|---" * 13 + "|"
+    kinds = with_any(kinds, "team")
+    groups = ("L2: ", "AVX2: ", "DRAM, of traffic: ", "AVX2: ")
+    yield line(["operation", *(head for group in groups for head in (f"{group}asked", *kinds))])
+    yield "|---" * (1 + len(groups) * (1 + len(kinds))) + "|"
     for name, of_one, of_traffic in ON_ALL:
         cells = [name]
-        for prefix in ("", AVX2):
-            cells += measured(list(figures.of_all(ROWS[name], prefix)), of_one, 2)
-        for prefix, asked in zip(("", AVX2), of_traffic):
-            cells += measured(list(figures.of_traffic(ROWS[name], prefix + TEAM)), asked, 2)
+        for capped in ("", AVX2):
+            cells += measured(kinds, lambda figures: figures.of_all(ROWS[name], capped), of_one, 2)
+        for capped, asked in zip(("", AVX2), of_traffic):
+            cells += measured(kinds, lambda figures: figures.of_traffic(ROWS[name], capped + TEAM), asked, 2)
         yield line(cells)
 
 
-def put_into(path, figures):
+def put_into(path, kinds):
     text = path.read_text()
     if text.count(BEGIN) != 1 or text.count(END) != 1:
         sys.exit(f"table.py: {path} does not have {BEGIN.strip()} and {END.strip()} once each")
     before, after = text.split(BEGIN)[0], text.split(END)[1]
-    path.write_text(before + BEGIN + "\n".join(libraries(figures, BRIEF)) + "\n" + END + after)
+    path.write_text(before + BEGIN + "\n".join(libraries(kinds, BRIEF)) + "\n" + END + after)
 
 
-def section(figures, topic, bounds):
+def section(kinds, topic, bounds):
     yield f"## {topic.title}\n"
     if topic.about:
         yield textwrap.fill(topic.about, 108) + "\n"
-    yield from table(figures, topic, bounds)
+    yield from table(kinds, topic, bounds)
     yield ""
 
 
-def speeds(figures, topic):
-    """Every case of a topic, a column for each level."""
-    cases, levels = {}, {}
-    for name, values in figures.speeds.items():
-        case, level = name.rsplit("/", 1)
-        if program_of(case) in topic.programs:
-            values = [value * topic.scale for value in values if value is not None]
-            cases.setdefault(case, {})[level] = spread(values)
-            levels[level] = None
-    if not cases:
+def speeds(kinds, topic):
+    """Every case of a topic, a column for each kind and level."""
+    columns = {}
+    for place, (kind, figures) in enumerate(with_any(kinds, *topic.programs).items()):
+        found = {}
+        for name, values in figures.speeds.items():
+            case, level = name.rsplit("/", 1)
+            if program_of(case) in topic.programs:
+                values = [value * topic.scale for value in values if value is not None]
+                found.setdefault(level, {})[case] = number(statistics.median(values)) if place else spread(values)
+        for level in sorted(found, reverse=True):  # L2 before DRAM
+            columns[f"{kind}, {level}"] = found[level]
+    if not columns:
         return
-    order = sorted(levels, reverse=True)  # L2 before DRAM
     yield f"### {topic.title}\n"
     yield f"{topic.unit}.\n"
-    yield line(["case", *order])
-    yield "|---" * (1 + len(order)) + "|"
-    for case in sorted(cases):
-        yield line([f"`{case}`", *(cases[case].get(level, "") for level in order)])
+    yield line(["case", *columns])
+    yield "|---" * (1 + len(columns)) + "|"
+    for case in sorted(set().union(*columns.values())):
+        yield line([f"`{case}`", *(column.get(case, "") for column in columns.values())])
     yield ""
 
 
@@ -280,17 +302,22 @@ def by_program(contexts, fact):
 
 def facts(figures):
     contexts = figures.contexts
-    machines = programs_by(contexts, lambda c: c["machine"])
-    for machine, programs in machines.items():
-        yield "machine" if len(machines) == 1 else f"machine of {', '.join(programs)}", machine
-    for name in ("backend", "compiler", "date"):
+    for name in ("machine", "backend", "compiler", "date"):
         yield name, by_program(contexts, lambda c: c[name])
     yield "rounds", by_program(contexts, lambda c: str(len(c["load"])))
     loads = [load for context in contexts.values() for load in context["load"]]
-    yield "load when a program began", f"{min(loads):.1f} to {max(loads):.1f}" if loads else ""
+    yield "load when a program began", f"{min(loads):.1f} to {max(loads):.1f}"
     libraries = sorted({library for c in contexts.values() for library in c["versions"]})
     yield "peers", ", ".join(library + " " + by_program(contexts, lambda c: c["versions"].get(library))
                              for library in libraries)
+
+
+def facts_of(kinds):
+    """Makes the table of facts, a column for each kind."""
+    yield line(["", *kinds])
+    yield "|---" * (1 + len(kinds)) + "|"
+    for of_kinds in zip(*(facts(figures) for figures in kinds.values())):
+        yield line([of_kinds[0][0], *(value for _, value in of_kinds)])
 
 
 PAGE = """\
@@ -298,15 +325,15 @@ PAGE = """\
 
 `sh bench/table.sh` measures all of this and rewrites the page; on arm64 it leaves out the columns for AVX2.
 `sh bench/table.sh 5 softmax census` measures two programs, in 5 rounds. [table.py](report/table.py) writes the page
-from [results](results). `sh bench/run.sh` shows the speed on your machine and writes nothing.
+from [results](results), which has a folder for each kind of processor. `sh bench/run.sh` shows the speed on your
+machine and writes nothing.
 
-| | |
-|---|---|
 {facts}
 
 - Everything runs on one thread, but for the table of all processors.
-- The cases of one program take turns within a round, programs take turns from round to round. A figure of a round is the median of its repetitions; a ratio is taken
-  within a round; the tables have the median, the least and the greatest of the rounds.
+- The cases of one program take turns within a round, programs take turns from round to round. A figure of a
+  round is the median of its repetitions; a ratio is taken within a round; the tables have the median, the least
+  and the greatest of the rounds. The second kind of processor in a table has the median alone.
 - *Against*: the other's time over lowp's; 2 is twice as fast. *Asked*: our own goal, if there is one.
 - *Best compiled loop*: the fastest of the loops in [loops](loops). They are compiled with `-O3` by
   {compilers}, for AVX2 and for AVX-512 registers. The other libraries are in [peers](peers). Each
@@ -323,7 +350,7 @@ from [results](results). `sh bench/run.sh` shows the speed on your machine and w
 ## Against other libraries
 
 Their time over lowp's in L2, the median of the rounds: 2 is twice as fast, less than 1 is slower. An empty
-cell: the library lacks that operation, or was not measured.
+cell: the library lacks that operation, or was not measured; `-`: not on that kind of processor.
 
 {libraries}
 
@@ -385,24 +412,24 @@ Compiled loops are plain C++ at `-O3`: the one to bfloat16 makes each NaN zero, 
 
 
 def page(folder):
-    figures = Figures(folder)
+    kinds = figures_by_kind(folder)
     counts = json.loads((HERE.parent / "counted/counted.json").read_text())
     bounds = bounds_of(counts)
     names = [row.name for topic in TOPICS for row in topic.rows]
     for name in names:
         if names.count(name) > 1:
             sys.exit(f"table.py: goals.py has two rows '{name}'")
-    compilers = {" ".join(found.groups()) for name in figures.speeds
+    compilers = {" ".join(found.groups()) for figures in kinds.values() for name in figures.speeds
                  if (found := re.search("/(gcc|clang)([0-9]+)_loop_", name))}
-    topics = (text for topic in TOPICS for text in section(figures, topic, bounds))
+    topics = (text for topic in TOPICS for text in section(kinds, topic, bounds))
     return PAGE.format(
-        facts="\n".join(line(fact) for fact in facts(figures)),
-        libraries="\n".join(libraries(figures)),
+        facts="\n".join(facts_of(kinds)),
+        libraries="\n".join(libraries(kinds)),
         compilers=" and ".join(sorted(compilers)), topics="\n".join(topics),
-        on_all="\n".join(on_all(figures)), counted="\n".join(counted(counts)),
+        on_all="\n".join(on_all(kinds)), counted="\n".join(counted(counts)),
         counted_by="\n".join(counted_by(counts)), counted_on_arm="\n".join(counted_on_arm(counts)),
         compile_time=(RESULTS / "compile_time.md").read_text().rstrip(),
-        speeds="\n".join(text for topic in TOPICS for text in speeds(figures, topic)))
+        speeds="\n".join(text for topic in TOPICS for text in speeds(kinds, topic)))
 
 
 if sys.argv[1:2] == ["--programs"]:
@@ -412,8 +439,10 @@ elif sys.argv[1:2] == ["--teams"]:
 elif sys.argv[1:2] == ["--filter"]:
     print(pattern(*sys.argv[2:]))
 elif sys.argv[1:2] == ["--into"]:
-    put_into(pathlib.Path(sys.argv[2]), Figures(sys.argv[3] if len(sys.argv) > 3 else RESULTS))
+    put_into(pathlib.Path(sys.argv[2]), figures_by_kind(sys.argv[3] if len(sys.argv) > 3 else RESULTS))
 elif sys.argv[1:2] == ["--collect"]:
     print(collect(sys.argv[2], sys.argv[3:]), end="")
+elif sys.argv[1:2] == ["--kind"]:
+    print(folder_of(kind_of(json.loads(pathlib.Path(sys.argv[2]).read_text())["context"])))
 else:
     print(page(sys.argv[1] if len(sys.argv) > 1 else RESULTS), end="")
