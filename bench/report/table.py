@@ -343,6 +343,13 @@ machine and writes nothing.
   are held to it too; Eigen and Highway are not measured so.
 - *Of traffic*: a share of the speed of the fastest loop that moves the same bytes and computes nothing
   ([roofline.hpp](harness/roofline.hpp)). It has plain stores, prefetching or streaming stores.
+- Below a table stands what bounds the rows that are not reached. What would move them:
+  - *ports*: fewer vector instructions for the same bits, or a core that starts more a cycle.
+  - *the divider*: a faster one. Correct rounding of an estimate takes more ports.
+  - *bandwidth*: wider paths to the caches; from DRAM, [pages of 2 MB](#pages-and-prefetches).
+  - *random bits*: `stochastic_fast`, with fewer instructions. The bits of `stochastic` are fixed.
+  - *the ends of rows*: longer rows, or several at a time, if the registers hold their states.
+  - *the spread of the rounds*: a machine without other work.
 - L2: 32 to 128 Ki elements, at most 768 KiB. DRAM: 32 to 64 Mi elements, at most 1 GiB.
 - [harness](harness) is the frame of the programs; [report](report) writes this page.
 - To add an operation, add a program to [operations](operations) and a line to [goals.py](report/goals.py).
