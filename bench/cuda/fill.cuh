@@ -19,6 +19,14 @@ struct squared_normal {
   float deviation;
   __device__ float operator()(float z) const { return deviation * z * (deviation * z); }
 };
+/// Labels of classes.
+struct label {
+  std::size_t classes;
+  __device__ float operator()(float z) const {
+    float const last = static_cast<float>(classes - 1);
+    return fminf(fabsf(z) / 6 * last, last);
+  }
+};
 
 /// Four from each block of Philox, by G. Box, M. Muller, "A note on the generation of random normal
 /// deviates", 1958.

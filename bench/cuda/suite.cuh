@@ -117,7 +117,7 @@ class suite {
   }
 
   /// Launches once. Then host(first, operands...), given the operands as they were from an element
-  /// on, must turn them into the device's bits.
+  /// on, must turn them into the device's bits. Operands of other sizes than the first need to be small.
   template <class Launch, class Host, class... T>
   void check(Launch const& launch, Host const& host, rotation<T> const&... operands) {
     launch(stream_, 0);
@@ -193,7 +193,8 @@ class suite {
   void check_part(Host const& host, std::size_t first, std::size_t count,
                   rotation<T> const&... operands) {
     host_.give_back();
-    std::tuple<std::span<T>...> const expected{download(operands[1].data() + first, count)...};
+    std::tuple<std::span<T>...> const expected{
+        download(operands[1].data() + first, std::min(count, operands.count))...};
     must(cudaStreamSynchronize(stream_));
     std::apply([&](auto const&... spans) { host(first, spans...); }, expected);
     std::span<std::byte> const found = host_.take<std::byte>(count * std::max({sizeof(T)...}));

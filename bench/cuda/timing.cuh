@@ -79,7 +79,7 @@ inline constexpr std::size_t warm_ups = is_rehearsal ? 1 : 5,
                              replays = is_rehearsal ? 2
                                        : is_quick   ? 9
                                                     : 25,
-                             least_launches = is_rehearsal ? 2 : 20;
+                             least_launches = is_rehearsal ? 2 : 6;
 
 /// Each set equally often.
 inline std::size_t launches_of(std::size_t sets) {
