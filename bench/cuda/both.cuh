@@ -15,12 +15,13 @@
 
 namespace bench {
 
-#define BENCH_BOTH(X)                                                                         \
-  X(cast)                                                                                     \
-  X(update) X(softmax) X(log_softmax) X(scale_mask_softmax) X(softmax_pb_relax)               \
-      X(softmax_backward) X(rms_norm) X(layer_norm) X(add_rms_norm) X(cross_entropy) X(gelu)  \
-          X(gelu_tanh) X(gated_silu) X(gelu_backward) X(block_cast) X(quantize) X(dequantize) \
-              X(gather_rows) X(add_rows)
+#define BENCH_BOTH(X)                                                                           \
+  X(cast)                                                                                       \
+  X(update)                                                                                     \
+  X(softmax) X(log_softmax) X(scale_mask_softmax) X(softmax_pb_relax) X(softmax_backward)       \
+      X(rms_norm) X(layer_norm) X(add_rms_norm) X(cross_entropy) X(gelu) X(gelu_tanh)           \
+          X(gated_silu) X(gelu_backward) X(block_cast) X(quantize) X(dequantize) X(gather_rows) \
+              X(add_rows)
 
 /// on.NAME(...) calls lowp::NAME, on the host or on a stream.
 struct host {
@@ -33,6 +34,7 @@ struct host {
 struct device {
   static constexpr bool is_device = true;
   cudaStream_t stream;
+  std::span<double> scratch;
 #define BENCH_CALL(name) \
   void name(auto... arguments) const { lowp::cuda::name(stream, arguments...); }
   BENCH_BOTH(BENCH_CALL)
@@ -63,44 +65,41 @@ struct column {
   Shape shape = {1};
   std::size_t size(rows_of const& x) const { return x.rows; }
 };
-/// Memory that a device's call needs and whose bits nobody compares.
-struct scratch {
-  using type = double;
-  std::size_t (*doubles)(std::size_t, std::size_t);
-  normal shape = {0};
-  std::size_t size(rows_of const& x) const { return doubles(x.rows, x.columns); }
-};
-
 /// Times call(on, operands...) on `many` elements, after their bits are compared on 2^22 elements with
-/// the host's. `bytes` are those of an element.
+/// the host's. `bytes` are those of an element; `doubles` tells how much scratch a device needs.
+template <class Call, class... Kinds>
+void measure_both(suite& all, std::string const& name, std::size_t columns, double bytes,
+                  std::size_t (*doubles)(std::size_t, std::size_t), Call const& call,
+                  Kinds const&... kinds) {
+  std::size_t const rows = many / columns, count = rows * columns;
+  std::size_t const few = std::max<std::size_t>(1, std::min(many, std::size_t{1} << 22) / columns);
+  auto const bytes_of_all = static_cast<std::size_t>(bytes * static_cast<double>(count));
+  all.measure({name, count, bytes_of_all, sets_of(count * 2)}, [&] {
+    auto const memory = all.output<double>(doubles(rows, columns));
+    // then(launch, operands...)
+    auto const with_operands = [&](std::size_t of_rows, auto const& then) {
+      rows_of const x{of_rows, columns};
+      std::tuple const operands{all.random<typename Kinds::type>(kinds.size(x), kinds.shape)...};
+      return std::apply(
+          [&](auto const&... each) {
+            return then([&](cudaStream_t stream,
+                            std::size_t i) { call(device{stream, memory[i]}, each[i]...); },
+                        each...);
+          },
+          operands);
+    };
+    with_operands(few, [&](auto const& launch, auto const&... each) {
+      all.check(launch, [&](std::size_t, auto... spans) { call(host{}, spans...); }, each...);
+    });
+    return with_operands(rows,
+                         [&](auto const& launch, auto const&...) { return all.time(launch); });
+  });
+}
 template <class Call, class... Kinds>
 void measure_both(suite& all, std::string const& name, std::size_t columns, double bytes,
                   Call const& call, Kinds const&... kinds) {
-  std::size_t const rows = many / columns, count = rows * columns;
-  all.measure(
-      {name, count, static_cast<std::size_t>(bytes * static_cast<double>(count)),
-       sets_of(count * 2)},
-      [&] {
-        auto const operands = [&](std::size_t of_rows) {
-          rows_of const x{of_rows, columns};
-          return std::tuple{all.random<typename Kinds::type>(kinds.size(x), kinds.shape)...};
-        };
-        auto const launch = [&](auto const& of) {
-          return [&](cudaStream_t stream, std::size_t i) {
-            std::apply([&](auto const&... x) { call(device{stream}, x[i]...); }, of);
-          };
-        };
-        auto const few =
-            operands(std::max<std::size_t>(1, (std::min(many, std::size_t{1} << 22)) / columns));
-        std::apply(
-            [&](auto const&... x) {
-              all.check(
-                  launch(few), [&](std::size_t, auto... spans) { call(host{}, spans...); }, x...);
-            },
-            few);
-        auto const large = operands(rows);
-        return all.time(launch(large));
-      });
+  constexpr auto none = [](std::size_t, std::size_t) { return std::size_t{0}; };
+  measure_both(all, name, columns, bytes, +none, call, kinds...);
 }
 
 }  // namespace bench

@@ -66,27 +66,27 @@ void measure_derivatives(suite& all, std::string const& type) {
   constexpr double bytes = 3 * sizeof(T);
   for (std::size_t const n : {128, 1024, 4096, 8192}) {
     measure_both(
-        all, at("rms_norm_backward/" + type, n), n, bytes,
-        [n](auto on, auto x, auto weight, auto dy, auto rms, auto dx, auto dweight, auto memory) {
+        all, at("rms_norm_backward/" + type, n), n, bytes, lowp::rms_norm_backward_scratch,
+        [n](auto on, auto x, auto weight, auto dy, auto rms, auto dx, auto dweight) {
           if constexpr (on.is_device)
-            lowp::cuda::rms_norm_backward(on.stream, x, weight, dy, rms, dx, dweight, n, memory);
+            lowp::cuda::rms_norm_backward(on.stream, x, weight, dy, rms, dx, dweight, n,
+                                          on.scratch);
           else
             lowp::rms_norm_backward(x, weight, dy, rms, dx, dweight, n);
         },
-        tensor<T>{}, line<T>{}, tensor<T>{}, column<float>{}, tensor<T>{}, line<float>{},
-        scratch{lowp::rms_norm_backward_scratch});
+        tensor<T>{}, line<T>{}, tensor<T>{}, column<float>{}, tensor<T>{}, line<float>{});
     measure_both(
-        all, at("layer_norm_backward/" + type, n), n, bytes,
+        all, at("layer_norm_backward/" + type, n), n, bytes, lowp::layer_norm_backward_scratch,
         [n](auto on, auto x, auto weight, auto dy, auto mean, auto deviation, auto dx, auto dweight,
-            auto dbias, auto memory) {
+            auto dbias) {
           if constexpr (on.is_device)
             lowp::cuda::layer_norm_backward(on.stream, x, weight, dy, mean, deviation, dx, dweight,
-                                            dbias, n, memory);
+                                            dbias, n, on.scratch);
           else
             lowp::layer_norm_backward(x, weight, dy, mean, deviation, dx, dweight, dbias, n);
         },
         tensor<T>{}, line<T>{}, tensor<T>{}, column<float>{}, column<float>{}, tensor<T>{},
-        line<float>{}, line<float>{}, scratch{lowp::layer_norm_backward_scratch});
+        line<float>{}, line<float>{});
   }
 }
 
