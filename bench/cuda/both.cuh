@@ -15,13 +15,13 @@
 
 namespace bench {
 
-#define BENCH_BOTH(X)                                                                           \
-  X(cast)                                                                                       \
-  X(update)                                                                                     \
-  X(softmax) X(log_softmax) X(scale_mask_softmax) X(softmax_pb_relax) X(softmax_backward)       \
-      X(rms_norm) X(layer_norm) X(add_rms_norm) X(cross_entropy) X(gelu) X(gelu_tanh)           \
-          X(gated_silu) X(gelu_backward) X(block_cast) X(quantize) X(dequantize) X(gather_rows) \
-              X(add_rows)
+#define BENCH_BOTH(X)                                                                      \
+  X(cast)                                                                                  \
+  X(update)                                                                                \
+  X(softmax)                                                                               \
+  X(log_softmax) X(scale_mask_softmax) X(softmax_pb_relax) X(softmax_backward) X(rms_norm) \
+      X(layer_norm) X(add_rms_norm) X(cross_entropy) X(gelu) X(gelu_tanh) X(gated_silu)    \
+          X(gelu_backward) X(block_cast) X(quantize) X(dequantize) X(gather_rows) X(add_rows)
 
 /// on.NAME(...) calls lowp::NAME, on the host or on a stream.
 struct host {
@@ -71,8 +71,10 @@ template <class Call, class... Kinds>
 void measure_both(suite& all, std::string const& name, std::size_t columns, double bytes,
                   std::size_t (*doubles)(std::size_t, std::size_t), Call const& call,
                   Kinds const&... kinds) {
-  std::size_t const rows = many / columns, count = rows * columns;
-  std::size_t const few = std::max<std::size_t>(1, std::min(many, std::size_t{1} << 22) / columns);
+  // fill() makes equal operands of multiples of 4.
+  auto const rows_in = [&](std::size_t elements) { return elements / columns / 4 * 4; };
+  std::size_t const rows = rows_in(many), few = rows_in(std::min(many, std::size_t{1} << 22)),
+                    count = rows * columns;
   auto const bytes_of_all = static_cast<std::size_t>(bytes * static_cast<double>(count));
   all.measure({name, count, bytes_of_all, sets_of(count * 2)}, [&] {
     auto const memory = all.output<double>(doubles(rows, columns));
