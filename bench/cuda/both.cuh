@@ -44,8 +44,8 @@ struct rows_of {
   std::size_t rows, columns;
 };
 
-/// An operand with elements for each element of the rows, for each `Part` of these, for a column, for
-/// a row. `shape` gives it numbers.
+/// An operand with elements for each element of the rows or for each `Part` of these, for a column,
+/// for a row. `shape` gives it numbers.
 template <class T, class Shape = normal, std::size_t Part = 1>
 struct tensor {
   using type = T;
@@ -64,8 +64,8 @@ struct column {
   Shape shape = {1};
   std::size_t size(rows_of const& x) const { return x.rows; }
 };
-/// Times call(on, operands...) on `many` elements, after their bits are compared on 2^22 elements with
-/// the host's. `bytes` are those of an element; `doubles` tells how much scratch a device needs.
+/// Times call(on, operands...) on `many` elements, after 2^22 elements had the host's bits. `bytes`
+/// are those of an element; `doubles` tells how much scratch a device needs.
 template <class Call, class... Kinds>
 void measure_both(suite& all, std::string const& name, std::size_t columns, double bytes,
                   std::size_t (*doubles)(std::size_t, std::size_t), Call const& call,

@@ -117,7 +117,7 @@ class suite {
   }
 
   /// Launches once. Then host(first, operands...), given the operands as they were from an element
-  /// on, must turn them into the device's bits. Operands of other sizes than the first need to be small.
+  /// on, must turn them into the device's bits. Small operands may have other sizes.
   template <class Launch, class Host, class... T>
   void check(Launch const& launch, Host const& host, rotation<T> const&... operands) {
     launch(stream_, 0);
