@@ -128,6 +128,35 @@ TEST(embedding_rounding, is_one) {
   }
 }
 
+// Sums beside what lies halfway between two numbers, some with an addend that double loses.
+template <class T>
+void expect_one_rounding_of_few_rows() {
+  std::mt19937 random(8);
+  constexpr std::size_t columns = 4001;
+  std::vector<T> table(columns);
+  std::vector<float> dout(columns);
+  for (std::size_t i = 0; i < columns; ++i) {
+    T const near = of_code<T>(random() % code_count<T>);
+    if (!isfinite(near)) continue;
+    double const halfway = double{float(near)} + double{gap_above(near)} / 2;
+    table[i] = T(std::ldexp(float(near), -static_cast<int>(random() % 30)));
+    if (i % 5 == 0) table[i] = T(std::ldexp(float(near), -90));
+    dout[i] = static_cast<float>(halfway - double{float(table[i])});
+    int const step = static_cast<int>(random() % 5) - 2;
+    if (step != 0) dout[i] = std::nextafter(dout[i], step > 0 ? HUGE_VALF : -HUGE_VALF);
+  }
+  std::vector<std::int32_t> const ids(1, 0);
+  auto const want = expected(dout, ids, table, columns);
+  lowp::scatter_add_rows(dout, ids, table, columns);
+  for (std::size_t i = 0; i < columns; ++i)
+    ASSERT_TRUE(has_bits(table[i], code_of(want[i]), i, dout[i]));
+}
+TEST(embedding_rounding, of_few_rows_is_one) {
+  expect_one_rounding_of_few_rows<lowp::bfloat16>();
+  expect_one_rounding_of_few_rows<lowp::float16>();
+  expect_one_rounding_of_few_rows<lowp::float8_e5m2>();
+}
+
 TEST(embedding_rounding, makes_the_canonical_nan_and_leaves_other_rows) {
   std::vector<float> const dout{NAN, HUGE_VALF, -HUGE_VALF, -NAN};
   std::vector<std::int32_t> const ids{3, 1, 1, -100};

@@ -11,13 +11,9 @@
 #include <lowp/lanes/row_folds.hpp>
 #include <lowp/simd/rows/row_accessors.hpp>
 #include <lowp/simd/rows/sum_lines.hpp>
+#include <lowp/simd/rows/write_sum.hpp>
 
 namespace lowp::simd {
-
-/// The rounding of a sum to float. It is rounded again to a narrow type.
-template <class T>
-using rounding_of_sum =
-    std::conditional_t<narrow<T>, detail::intermediate_rounding<to_odd>, nearest_even>;
 
 /// All rows as one group, whose sums are row 0 of a matrix of sums.
 struct one_group {
@@ -39,15 +35,6 @@ struct column_call;
 
 LOWP_EXACT_BEGIN
 
-template <class Isa, class To, class D>
-LOWP_HOST_FN void write_sum(auto& to, int k, D sum) {
-  using T = typename To::type;
-  if constexpr (To::is_read) sum = lanes::add(lanes::widen(to.load(k)), sum);
-  double exact[Isa::lanes];
-  sum.store(exact);
-  auto const x = load_rounded<Isa>(exact, rounding_of_sum<T>{}, nullptr, overflow::infinity);
-  to.template store<false>(k, x);
-}
 /// Writes the sums of `count` columns, the first of which has number `first`.
 template <class Isa, class... Sum, class D, std::size_t Packs, std::size_t... K>
 LOWP_HOST_FN void write_sums(auto& to, std::size_t first, std::size_t count,
@@ -137,26 +124,49 @@ struct column_call<Operation, Groups, std::tuple<Score...>, std::tuple<Sum...>> 
     typename sum_accessors::scratch scratch_of_sums;
     accessors from(scores, 0, std::move(scratch));
     sum_accessors to(sums, 0, std::move(scratch_of_sums));
-    for (std::size_t i = first_row; i < first_row + rows; ++i) {
-      std::size_t const place = i / of_row, first = i % of_row * width, rest = all_columns - first;
+    std::size_t const last = first_row + rows;
+    for (std::size_t i = first_row, next; i < last; i = next) {
+      std::size_t const place = i / of_row, row = i - i % of_row;
+      next = last - row < of_row ? last : row + of_row;
       if (!groups.begins(place)) continue;
       to.start(groups.target(place));
-      sum_block<Isa>(from, to, place, first, rest < width ? rest : width,
-                     std::index_sequence_for<Sum...>{});
+      std::size_t const end = groups.end(place), before = (next - row) * width;
+      std::size_t const stop = before < all_columns ? before : all_columns;
+      sum_group<Isa>(from, to, place, end, (i - row) * width, stop);
     }
   }
 
  private:
+  template <class Isa>
+  LOWP_HOST_FN void sum_group(auto& from, auto& to, std::size_t place, std::size_t end,
+                              std::size_t first, std::size_t stop) const {
+    constexpr std::size_t size = Isa::lanes, packs = 4;
+    for (std::size_t step; first < stop; first += step) {
+      std::size_t const rest = stop - first;
+      if constexpr (!std::is_same_v<Groups, one_group>) {
+        if (end - place <= column_group) {
+          step = rest >= packs * size ? packs * size : rest < size ? rest : size;
+          if (step == packs * size)
+            sum_packs<Isa, packs>(from, to, place, end, first, step);
+          else
+            sum_packs<Isa, 1>(from, to, place, end, first, step);
+          continue;
+        }
+      }
+      step = rest < width ? rest : width;
+      sum_block<Isa>(from, to, place, end, first, step, std::index_sequence_for<Sum...>{});
+    }
+  }
   template <class Isa, class From, class To, std::size_t... K>
-  LOWP_HOST_FN void sum_block(From& from, To& to, std::size_t place, std::size_t first,
-                              std::size_t count, std::index_sequence<K...> all) const {
+  LOWP_HOST_FN void sum_block(From& from, To& to, std::size_t place, std::size_t end,
+                              std::size_t first, std::size_t count,
+                              std::index_sequence<K...> all) const {
     using F = pack<float, typename Isa::registers>;
     using D = lanes::wide<F>;
     constexpr std::size_t size = Isa::lanes, packs = width / size;
     D totals[packs][sizeof...(K)], sixteen[packs][sizeof...(K)];
     F each[packs][sizeof...(K)];
     for (auto& total : totals) ((total[K] = lanes::broadcast<D>(0)), ...);
-    std::size_t const end = groups.end(place);
     for (std::size_t row = place; row < end;) {
       for (auto& sum : sixteen) ((sum[K] = lanes::broadcast<D>(0)), ...);
       for (std::size_t g = 0; g < column_group && row < end; ++g, row += column_group) {
@@ -170,6 +180,29 @@ struct column_call<Operation, Groups, std::tuple<Score...>, std::tuple<Sum...>> 
         ((totals[p][K] = lanes::add(totals[p][K], sixteen[p][K])), ...);
     }
     write_sums<Isa, Sum...>(to, first, count, totals, all);
+  }
+  /// Adds up some packs of a group in float, in registers. In double the sum would be the same.
+  template <class Isa, std::size_t Packs>
+  LOWP_HOST_FN void sum_packs(auto& from, auto& to, std::size_t place, std::size_t end,
+                              std::size_t first, std::size_t valid) const {
+    using F = pack<float, typename Isa::registers>;
+    F sum[Packs][1];
+    LOWP_UNROLL
+    for (auto& each : sum) each[0] = lanes::broadcast<F>(0);
+    for (std::size_t r = place; r < end; ++r) {
+      std::size_t const row = groups.row(r);
+      typename Operation::template state<F> state;
+      operation.start(state, row);
+      from.start(row);
+      from.begin(first, valid);
+      LOWP_UNROLL
+      for (std::size_t p = 0; p < Packs; ++p)
+        add_pack(from, state, static_cast<int>(p * Isa::lanes), sum[p], std::index_sequence<0>{},
+                 std::index_sequence_for<Score...>{});
+    }
+    to.begin(first, valid);
+    (write_sums_of_floats<Isa, typename Sum::operand_type, Packs>(to.template get<0>(), sum), ...);
+    to.end(first, valid);
   }
   template <class From, class F, std::size_t Packs, std::size_t... K>
   LOWP_HOST_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
