@@ -15,7 +15,8 @@ struct loop_size {
 };
 
 /// Says that the processor gains by streamed stores and loses by prefetches, as Zen 4 and Zen 5 do
-/// (bench/README.md). With Cascade Lake it is the reverse. STNP of AArch64 was measured on none.
+/// (bench/README.md). With Cascade Lake it is the reverse. Emerald Rapids, which has AVX512_BF16,
+/// gains by both if whole lines are stored. STNP of AArch64 was measured on none.
 LOWP_HOST_FN bool is_amd() {
 #if defined(__SSE2__)
   return __builtin_cpu_is("amd") != 0;
@@ -30,7 +31,12 @@ inline namespace LOWP_UNIT {
 /// reading what is then overwritten: a quarter of the traffic of a cast from float to bfloat16.
 inline bool is_streamed(void const* to, std::size_t bytes) {
   constexpr std::size_t shared_cache = std::size_t{16} << 20;
-  return bytes >= shared_cache && reinterpret_cast<std::uintptr_t>(to) % 16 == 0 && is_amd();
+  auto const place = reinterpret_cast<std::uintptr_t>(to);
+  bool has_lines = false;
+#if defined(__SSE2__)
+  has_lines = place % 64 == 0 && __builtin_cpu_supports("avx512bf16") != 0;
+#endif
+  return bytes >= shared_cache && place % 16 == 0 && (has_lines || is_amd());
 }
 
 }  // namespace LOWP_UNIT

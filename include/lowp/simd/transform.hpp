@@ -75,6 +75,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
       batch_start<typename Isa::registers> start;
       (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
+      if constexpr (!prefetches && requires { (accessors.prefetch(first), ...); })
+        if ((accessors.is_staged(false) || ...)) (accessors.prefetch(first), ...);
       if constexpr (may_add_batch<totals_type>) {
         auto const result_at = [&](int place) __attribute__((always_inline)) {
           pack<float, typename Isa::registers> value[] = {accessors.load(place)...};
