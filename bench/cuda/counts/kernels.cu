@@ -74,7 +74,7 @@ struct grid {
   }
   template <class Report, class Call>
   void run(Call const& call) const {
-    constexpr std::uint64_t large = cuda::tuning::reporting_blocks;
+    constexpr std::uint64_t large = cuda::tuning::few_blocks;
     if constexpr (is_widest<Call>) {
       std::uint64_t blocks = call.table.tiles;
       if constexpr (cuda::is_reported<Report> || requires { requires Call::has_few_blocks; })

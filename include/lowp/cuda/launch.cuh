@@ -88,8 +88,12 @@ class gpu_grid {
   void run(Call const& call) {
     static_assert(sizeof(Call) <= parameter_bytes);
     if (!outcome_.ok()) return;
-    constexpr bool has_few = is_reported<Report> || requires { requires Call::has_few_blocks; };
-    constexpr std::uint64_t most = has_few ? tuning::reporting_blocks : 0x7fffffff;
+    std::uint64_t most = 0x7fffffff;
+    if constexpr (is_reported<Report>)
+      most = blocks_at_once(kernel<Call>) * tuning::reporting_turns;
+    else if constexpr (requires { requires Call::has_few_blocks; })
+      most = tuning::few_blocks;
+    if (!outcome_.ok()) return;
     std::uint64_t const blocks = call.table.tiles < most ? call.table.tiles : most;
     cudaLaunchConfig_t config{};
     config.gridDim = dim3(static_cast<unsigned>(blocks));
@@ -106,6 +110,18 @@ class gpu_grid {
       if (!outcome_.ok()) return;
     }
     outcome_ = status("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel<Call>, call));
+  }
+
+  /// Returns the blocks of a kernel for which the device has room.
+  [[nodiscard]] std::uint64_t blocks_at_once(auto* of_kernel) {
+    int device = 0, multiprocessors = 0, blocks = 0;
+    cudaError_t code = cudaGetDevice(&device);
+    if (code == cudaSuccess)
+      code = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
+    if (code == cudaSuccess)
+      code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, of_kernel, threads(), 0);
+    if (outcome_.ok()) outcome_ = status("cudaOccupancyMaxActiveBlocksPerMultiprocessor", code);
+    return static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(multiprocessors);
   }
 
   void copy(void* to, void const* from, std::size_t bytes) {

@@ -11,9 +11,13 @@ struct tuning {
   /// Threads of a block; a power of two. A row's sums have one thread each: see rows/row_team.hpp.
   static constexpr unsigned block_threads = 256;
 
-  /// The most blocks of a kernel with a report. Each block adds to the report once, so only as many
-  /// run as keep a GPU busy: whole turns of 2, 4 or 5 blocks on each of 132 multiprocessors.
-  static constexpr std::uint64_t reporting_blocks = 2640;
+  /// The blocks of a kernel with a report, for each that a GPU has room for: few, because each adds
+  /// to the report once, and more than one, because some multiprocessors are slower.
+  static constexpr std::uint64_t reporting_turns = 2;
+
+  /// The most blocks of a kernel whose blocks do much once: whole turns of 2, 4 or 5 blocks on each
+  /// of 132 multiprocessors.
+  static constexpr std::uint64_t few_blocks = 2640;
 
   /// Returns the chunks of each operand that a thread loads before it computes: at least 32 bytes
   /// in all. 1280 threads of a multiprocessor then have 40 KB in flight.

@@ -71,6 +71,8 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     bool const has_small = group_.has_below(base::least_normal);
     if (has_small)
       for (int i = 0; i < size; i += Isa::lanes) this->add_small(at(i));
+    if (group_.has_below(base::borders.kept))
+      for (int i = 0; i < size; i += Isa::lanes) this->add_flushed(at(i));
     if (!ends_in_zeros(at(0)) || !is_exact()) {
       if (has_small)
         add_errors<true>();

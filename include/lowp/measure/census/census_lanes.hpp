@@ -117,10 +117,12 @@ class census_lanes {
       return lanes::sub(x, lanes::from_bits<F>((a + gap / 2) & (0 - gap)));
   }
 
-  LOWP_FN void add_small(U const& a) {
+  LOWP_FN void add_small(U const& a) { subnormal_ += range::count_below(borders.normal, a); }
+  /// Moves the small numbers to their own count that are flushed.
+  LOWP_FN void add_flushed(U const& a) {
     std::uint32_t const below_kept = range::count_below(borders.kept, a);
     flushed_ += below_kept;
-    subnormal_ += range::count_below(borders.normal, a) - below_kept;
+    subnormal_ -= below_kept;
   }
   /// Counts elements that are not finite, overflow, or are subnormal as floats. Returns the
   /// magnitudes, with zeros for the first two kinds.

@@ -146,7 +146,9 @@ class census_of_thread : census_lanes<To, float> {
 
   /// Sets element k of the group, or none.
   LOWP_FN void set(int k, bool is_element, float x) {
-    a_[k] = is_element ? lanes::hidden(lanes::magnitude(x)) : 0;
+    U const a = is_element ? lanes::magnitude(x) : 0;
+    ones_ |= a;
+    a_[k] = lanes::hidden(a);
   }
   LOWP_FN void fold(auto const& thread, int number, bool is_last) {
     std::uint32_t* const counters = thread.template counters<bins>();
@@ -164,25 +166,20 @@ class census_of_thread : census_lanes<To, float> {
       LOWP_UNROLL_ON_GPU
       for (U const a : a_) this->add_small(a);
     }
-    float error[8];
-    // Else some thread of a warp has small numbers, and all wait for it.
-    constexpr bool is_often_normal = base::least_normal <= (127 - 10) << 23;
-    if (is_often_normal && !has_small) {
+    if (range.has_below(base::borders.kept)) {
       LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < 8; ++k) error[k] = base::template error_of<false>(a_[k]);
-    } else {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < 8; ++k) error[k] = base::template error_of<true>(a_[k]);
+      for (U const a : a_) this->add_flushed(a);
     }
-    U below = 0;
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < 8; ++k)
-      below |= lanes::bits(this->below_error(a_[k], lanes::magnitude(error[k])));
-    if (lanes::greater(U{0}, below)) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < 8; ++k) this->compare_error(a_[k], error[k]);
+    // Numbers that end in zeros have no error, unless they are small.
+    bool is_larger = false;
+    if (has_small || (ones_ & (base::gap - 1)) != 0) {
+      // Else some thread of a warp has small numbers, and all wait for it.
+      constexpr bool is_often_normal = base::least_normal <= (127 - 10) << 23;
+      is_larger =
+          is_often_normal && !has_small ? add_errors<false>(range) : add_errors<true>(range);
     }
-    add_squares(error, range);
+    if (thread.any_of_warp(is_larger)) share_largest(thread);
+    ones_ = 0;
   }
   /// Adds the exponents of the warp to the block's counters.
   LOWP_FN void finish(auto const& thread) {
@@ -200,6 +197,29 @@ class census_of_thread : census_lanes<To, float> {
     LOWP_UNROLL_ON_GPU
     for (U const a : a_) range.add(a);
     return range;
+  }
+  /// Returns true if an error is larger than the largest relative error.
+  template <bool HasSmall>
+  LOWP_FN bool add_errors(typename base::range const& range) {
+    float error[8];
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < 8; ++k) error[k] = base::template error_of<HasSmall>(a_[k]);
+    add_squares(error, range);
+    if (!this->template may_find_larger<HasSmall>()) return false;
+    U below = 0;
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < 8; ++k)
+      below |= lanes::bits(this->below_error(a_[k], lanes::magnitude(error[k])));
+    return lanes::greater(U{0}, below);
+  }
+  /// Compares all errors, and shares the largest relative one with the warp: it finds fewer larger
+  /// ones than each thread would.
+  template <class Thread>
+  LOWP_FN void share_largest(Thread const& thread) {
+    LOWP_UNROLL_ON_GPU
+    for (U const a : a_) this->compare_error(a, base::template error_of<true>(a));
+    this->relative_ = lanes::from_bits<float>(
+        warp<Thread>{thread}.template max_among<1, 32>(lanes::bits(this->relative_)));
   }
   /// A float has room for the squares of 8 errors below 2^60. Those below 2^-60 may underflow. The
   /// error of a sum of 8 is below 8 * 2^-24 of it.
@@ -223,7 +243,7 @@ class census_of_thread : census_lanes<To, float> {
     squares_ = lanes::add(squares_, lanes::widen(sum));
   }
 
-  U a_[8];  ///< magnitudes
+  U a_[8], ones_ = 0;  ///< magnitudes, and all their bits
   warp_tally tally_;
   double squares_ = 0;
 };
