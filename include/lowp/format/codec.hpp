@@ -238,14 +238,16 @@ LOWP_FN constexpr auto encode(U const& b, U const& random, R const& rounding,
   // 1. Ordinary numbers of a truncated binary32: the sign may stay where it is.
   if constexpr (F.is_truncated_binary32()) {
     constexpr int dropped = 32 - F.bits();
-    if (s.overflow_is_next_code && all_ordinary<F>(a, b)) [[likely]] {
+    constexpr bool tests_both = SeesOverflow && requires { lane<U>::any_special(b, b); };
+    if (s.overflow_is_next_code && (tests_both || all_ordinary<F>(a, b))) [[likely]] {
       U const odd = (b >> dropped) & 1;
       U const rounded = b + rounding.template increment<dropped>(odd, negative, random);
       U const code = rounded >> dropped;
-      if constexpr (SeesOverflow && requires { lane<U>::any_special(b); })  // none comes of it
-        if (!lane<U>::any_special(rounded)) [[likely]]
-          return encoded<U, mask>{code, greater(broadcast<U>(0), broadcast<U>(0))};
-      return encoded<U, mask>{code, greater(code & F.magnitude_mask(), broadcast<U>(F.max_code()))};
+      if constexpr (!tests_both)
+        return encoded<U, mask>{code,
+                                greater(code & F.magnitude_mask(), broadcast<U>(F.max_code()))};
+      else if (!lane<U>::any_special(b, rounded)) [[likely]]
+        return encoded<U, mask>{code, mask{}};  // none overflows
     }
   }
   // 2. Ordinary numbers of other formats.

@@ -89,10 +89,13 @@ class update_counts {
     U const size = lanes::hidden(lanes::magnitude(u)), sign_of_u = lanes::bits(u) ^ size;
     M const stays = lanes::equal(before, after);
     F const change = lanes::sub(now, old);
+    U toward = lanes::bits(change) ^ sign_of_u;
+    if constexpr (requires { lane<U>::xor3(size, size, size); })  // g++ would need another constant
+      toward = lane<U>::xor3(lanes::bits(change), lanes::bits(u), size);
     if constexpr (!std::is_same_v<F, float>)
       if (!lanes::any(lanes::equal(size, lanes::broadcast<U>(0)))) [[likely]] {
         stalled_ += lanes::count(stays);
-        return {lanes::from_bits<F>(lanes::bits(change) ^ sign_of_u), lanes::from_bits<F>(size)};
+        return {lanes::from_bits<F>(toward), lanes::from_bits<F>(size)};
       }
     M const is_wished = lanes::greater(size, lanes::broadcast<U>(0));
     stalled_ += lanes::count(lanes::mask_and(stays, is_wished));

@@ -196,6 +196,13 @@ class accessor {
       return {lanes::bits(result), lanes::greater(zero, zero)};
     }
   }
+  /// Stores likewise, and returns the bits of the stored values in place of their codes.
+  LOWP_HOST_FN stored store_value(int k, F const& value)
+    requires(Operand::is_written && std::is_same_v<T, bfloat16> && !Operand::is_packed)
+  {
+    return store_bfloat16<Isa, stored>(to(k), value, random_bits(k), operand_.rounding, results_,
+                                       is_ieee_);
+  }
   template <bool IsOfWords>
   LOWP_HOST_FN void store_pair(int k, F const& first, F const& second) {
     if constexpr (IsOfWords && Operand::is_written) {

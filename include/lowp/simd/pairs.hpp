@@ -5,7 +5,8 @@
 //     in order  [ b0 b1   b2 b3 | b4 b5   b6 b7 ]   first:     b0 b1 b2 b3,  second:   b4 b5 b6 b7
 //
 // A word of two bfloat16 holds the upper halves of two floats: pairs of words need no instruction
-// that widens or narrows. Packs in order share a shuffle that narrows them.
+// that widens or narrows. Packs in order share a shuffle that narrows them. And single packs of
+// bfloat16, whose stored values are asked for.
 #pragma once
 
 #include <lowp/format/basic_float.hpp>
@@ -110,6 +111,34 @@ LOWP_HOST_FN bool store_in_order(void* to, F const& first, F const& second, U co
               code_in_range<T>(lanes::bits(second), second_random, rounding));
   __builtin_memcpy(to, &codes, sizeof(codes));
   return true;
+}
+
+/// Rounds a pack to bfloat16 and stores it. Returns the bits of the stored values. `is_ieee` says
+/// that special results are those of a backend's instruction.
+template <class Isa, class Encoded, class F, class U, class R>
+LOWP_HOST_FN Encoded store_bfloat16(void* to, F const& x, U const& random, R const& rounding,
+                                    detail::special_results<U> const& results, bool is_ieee) {
+  using registers = typename Isa::registers;
+  pack<std::uint16_t, registers> codes;
+  if constexpr (requires(U bits) { Isa::encode_all(rounding, codes, bits, x); }) {
+    U bits;
+    if (is_ieee && Isa::encode_all(rounding, codes, bits, x)) [[likely]] {
+      __builtin_memcpy(to, &codes.v, sizeof(codes.v));
+      return {bits, {}};
+    }
+  }
+  Encoded s = detail::encode<bfloat16::descriptor, true>(lanes::bits(x), random, rounding, results);
+  if constexpr (requires { registers::take_upper(codes, s.code); }) {
+    U upper = lanes::broadcast<U>(upper_half);
+    registers::hide(upper.v);  // g++ would make it anew for each pack
+    s.code = (s.code << 16) & upper;
+    registers::take_upper(codes, s.code);
+  } else {
+    codes = s.code.template converted<std::uint16_t>();
+    s.code = s.code << 16;
+  }
+  __builtin_memcpy(to, &codes.v, sizeof(codes.v));
+  return s;
 }
 
 }  // namespace lowp::simd

@@ -68,8 +68,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
         if (first % meeting == 0) {
           arrays_at_once arrays;
           (accessors.look_out(first, arrays), ...);
-          if constexpr (may_be_stretched<Accessor...>)
-            stretch = (accessors.is_staged(is_long) || ...) ? step : longest_stretch;
+          if constexpr (may_be_stretched<totals_type, Accessor...>)
+            stretch = (accessors.is_staged(is_long) || ...) ? step : longest_stretch<totals_type>();
         }
       std::size_t const rest = size.count - first;
       valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
@@ -145,7 +145,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     using F = pack<float, typename Isa::registers>;
     F const result = F::load(late);
     if constexpr (is_reported)
-      store_reported<Isa>(k, end, F::load(late + Lag), result, result, totals, p);
+      simd::store_reported<Isa>(k, end, F::load(late + Lag), result, result, totals, p);
     else
       p.template store<false>(k, result);
   }
@@ -162,7 +162,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       p.template store<false>(k, value[0]);
     } else if constexpr (requires { requires Totals::sees_codes; }) {
       F const u = function(value[K]...);
-      store_reported<Isa>(k, left, u, value[0], value[1], totals, p);
+      simd::store_reported<Isa>(k, left, u, value[0], value[1], totals, p);
       store_others(k, totals, value, others...);
     } else if constexpr (requires { requires Totals::sees_moments; }) {
       function(value[K]...);
@@ -185,20 +185,6 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     }
   }
 
-  /// Rounds a parameter, whose operand has its old codes, and counts the update u.
-  template <class Isa, class F, class Parameter>
-  LOWP_HOST_FN static void store_reported(int k, int left, F const& u, F const& result,
-                                          F const& gradient, auto& totals, Parameter& p) {
-    auto const before = p.codes(k);
-    F const old = p.load(k);
-    auto const now = p.template store<true>(k, result);
-    F const after = Parameter::decoded(now.code);
-    if (left - k < Isa::lanes)
-      totals.add_masked(first_lanes<typename Isa::registers>(left - k), u, before, now.code, old,
-                        after, now.overflowed, gradient);
-    else
-      totals.add(u, before, now.code, old, after, now.overflowed, gradient);
-  }
   template <class F>
   LOWP_HOST_FN static void store_others([[maybe_unused]] int k, [[maybe_unused]] auto& totals,
                                         F const* value, auto&... others) {
@@ -249,14 +235,21 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   static constexpr bool has_blocks = (writes_blocks<Operand> || ...);
   static constexpr bool prefetches = !has_blocks && (Operand::is_random || ...);
 
-  // Batches run into each other if nothing is drawn, prefetched, streamed or counted. This spares a
-  // cast a sixth of its time in L1, and a step of AdamW a twentieth.
-  template <class... Accessor>
+  // Batches run into each other if nothing is drawn, prefetched or streamed. This spares a cast a
+  // sixth of its time in L1, and a step of AdamW a twentieth. An update_report sums as many.
+  template <class Totals, class... Accessor>
   static constexpr bool may_be_stretched =
-      !is_reported && requires { requires(Accessor::may_be_stretched && ...); };
+      (!is_reported || requires { Totals::most; }) &&
+      requires { requires(Accessor::may_be_stretched && ...); };
   // A step of an optimizer looks at each meeting if its arrays are apart.
   static constexpr bool is_long = sizeof...(K) > 2;
-  static constexpr std::size_t longest_stretch = is_long ? meeting : 1 << 16;
+  template <class Totals>
+  static constexpr std::size_t longest_stretch() {
+    if constexpr (requires { Totals::most; })
+      return Totals::most;
+    else
+      return is_long ? meeting : 1 << 16;
+  }
   template <class... Accessor>
   static constexpr bool may_be_paired = !is_reported && sizeof...(Accessor) == 2 &&
                                         requires { requires(Accessor::may_be_paired && ...); };

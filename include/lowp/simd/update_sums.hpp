@@ -79,9 +79,10 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
   using F = pack<float, Isa>;
   using U = word<Isa>;
   using M = mask<Isa>;
-  static constexpr std::size_t most = 2 * batch<Isa> > fold::sums ? 2 * batch<Isa> : fold::sums;
 
  public:
+  /// The elements that are summed at once.
+  static constexpr std::size_t most = 2 * batch<Isa> > fold::sums ? 2 * batch<Isa> : fold::sums;
   struct scratch {
     alignas(64) float applied[most], requested[most];
   };
@@ -156,6 +157,30 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
   F seen_ = lanes::broadcast<F>(0);
   pending_sum applied_, requested_;
 };
+
+template <class Isa>
+LOWP_HOST_FN void count_update(int left, auto& totals, auto const&... counted) {
+  if (left < Isa::lanes)
+    totals.add_masked(first_lanes<typename Isa::registers>(left), counted...);
+  else
+    totals.add(counted...);
+}
+/// Rounds a parameter, whose operand has its old codes, and counts the update u.
+template <class Isa, class F, class Parameter>
+LOWP_HOST_FN void store_reported(int k, int left, F const& u, F const& result, F const& gradient,
+                                 auto& totals, Parameter& p) {
+  F const old = p.load(k);
+  if constexpr (requires { p.store_value(k, result); }) {  // equal values have equal codes
+    auto const now = p.store_value(k, result);
+    count_update<Isa>(left - k, totals, u, lanes::bits(old), now.code, old,
+                      lanes::from_bits<F>(now.code), now.overflowed, gradient);
+  } else {
+    auto const before = p.codes(k);
+    auto const now = p.template store<true>(k, result);
+    count_update<Isa>(left - k, totals, u, before, now.code, old, Parameter::decoded(now.code),
+                      now.overflowed, gradient);
+  }
+}
 
 LOWP_EXACT_END
 

@@ -117,6 +117,14 @@ struct avx512 {
     asm("vpermw %g1, %2, %0%{%3%}%{z%}" : "=v"(r) : "v"(codes.v), "v"(from), "Yk"(0xaaaaaaaau));
     x.v = r;
   }
+  /// Takes the upper halves of words by one shuffle.
+  LOWP_TARGET inline static void take_upper(halves& upper, words const& x) {
+    words::vector const lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    words::vector const from = lane * 0x40004 + 0x30001;  // its lower half counts
+    halves::vector r;
+    asm("vpermw %1, %2, %g0" : "=v"(r) : "v"(x.v), "v"(from));
+    upper.v = r;
+  }
   /// Computes a ^ b ^ key. g++ would copy the key from memory to the result first.
   template <class V>
   LOWP_TARGET inline static void xor3(V& v, V const& a, V const& b, std::uint32_t const& key) {
@@ -161,7 +169,8 @@ struct avx512 {
     codes = r;
   }
   // The classes of VFPCLASSPS (Intel SDM volume 2).
-  static constexpr int quiet_nan = 0x01, infinity = 0x18, signaling_nan = 0x80, subnormal = 0x20;
+  static constexpr int quiet_nan = 0x01, infinity = 0x18, signaling_nan = 0x80, subnormal = 0x20,
+                       zero = 0x06;
   template <int Classes>
   LOWP_TARGET inline static bool any_of(reals const& x) {
     std::uint16_t found;
@@ -174,6 +183,14 @@ struct avx512 {
   LOWP_TARGET inline static bool any_special(words const& x) {
     return any_of < quiet_nan | signaling_nan | infinity > (reals::of(reals::vector(x.v)));
   }
+  LOWP_TARGET inline static bool any_special(words const& x, words const& y) {
+    std::uint16_t of_x, of_y;
+    asm("vfpclassps $0x99, %1, %0" : "=k"(of_x) : "v"(x.v));
+    asm("vfpclassps $0x99, %1, %0" : "=k"(of_y) : "v"(y.v));
+    bool found;
+    asm("kortestw %2, %1" : "=@ccnz"(found) : "k"(of_x), "k"(of_y));
+    return found;
+  }
   // The table has a digit for each kind of number, with the NaNs at the right. For 1 the result is
   // x, for 0 it stays as it is.
   LOWP_TARGET inline static reals canonical(reals const& x) {
@@ -183,6 +200,11 @@ struct avx512 {
     auto r = reals::vector(nan.v);
     asm("vfixupimmps $0, %2, %1, %0" : "+v"(r) : "v"(x.v), "v"(table.v));
     return reals::of(r);
+  }
+  LOWP_TARGET inline static words xor3(words const& a, words const& b, words const& c) {
+    words::vector r = a.v;
+    asm("vpternlogd $0x96, %2, %1, %0" : "+v"(r) : "v"(b.v), "v"(c.v));
+    return words::of(r);
   }
   /// Finds the entries of index % 16, or of index % 32, in a table.
   template <std::size_t Size>

@@ -40,6 +40,16 @@ struct avx512_bf16 : avx512 {
     codes.v = r;
     return !any_of<LeavesNan ? subnormal | quiet_nan | signaling_nan : subnormal>(x);
   }
+  /// Encodes, and decodes what it encoded. Returns false if a result is 0, as that of a subnormal
+  /// would be, infinite or NaN.
+  LOWP_TARGET inline static bool encode_all(nearest_even mode, halves& codes, words& bits,
+                                            reals const& x) {
+    encode<false>(std::type_identity<bfloat16>{}, mode, codes, x);
+    reals now;
+    decode(std::type_identity<bfloat16>{}, now, codes);
+    bits = lowp::lanes::bits(now);
+    return !any_of < zero | infinity | quiet_nan | signaling_nan > (now);
+  }
   /// Refuses pairs: an instruction for each pack is faster than rounding two by additions.
   static bitmask unordered(reals const&, reals const&) = delete;
 #undef LOWP_TARGET
