@@ -365,7 +365,7 @@ cell: the library lacks that operation, or was not measured; `-`: not on that ki
 ## Pages and prefetches
 
 On AMD's processors lowp prefetches nothing, and streams what it only writes. Elsewhere it prefetches 2 KB ahead
-where it draws bits or reads doubles and integers. Intel's with AVX512_BF16 stream what begins at a multiple of
+where it draws bits or reads doubles and integers, and from memory where it writes nothing. Intel's with AVX512_BF16 stream what begins at a multiple of
 64 bytes, and prefetch what is read beside. `std::vector` gets pages of 4 KB. Huge ones may make streams
 faster. Such memory begins at a multiple of 2 MB, and has `madvise(memory, bytes, MADV_HUGEPAGE)` before its first use.
 

@@ -92,9 +92,10 @@ class accessor {
   LOWP_HOST_FN void finish() const {
     if (streams_) finish_streaming();
   }
-  /// Prefetches what is read beside streamed stores, if begin does not.
+  /// Prefetches what is read, if begin does not.
   LOWP_HOST_FN void prefetch(std::size_t first) const {
-    if (Operand::is_read && !is_rounded_when_read) prefetch_ahead<batch_bytes>(operand_.at(first));
+    if constexpr (Operand::is_read && !is_rounded_when_read)
+      if (!is_amd()) fetch<3>(first + 2048 / sizeof(T), batch<Isa>);
   }
 
   template <int Locality = 2>

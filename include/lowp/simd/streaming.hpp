@@ -101,6 +101,9 @@ LOWP_HOST_FN void stream(void* to, void const* from, std::size_t bytes) {
 #endif
 }
 
+/// Elements of a range that no cache holds.
+inline constexpr std::size_t beyond_caches = std::size_t{4} << 20;
+
 /// Prefetches `Bytes` bytes about 2 KB ahead, the best distance where the hardware's prefetcher
 /// fails. Zen 4's does not: a step of AdamW on bfloat16 with float moments is faster without.
 template <int Bytes>

@@ -76,7 +76,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       batch_start<typename Isa::registers> start;
       (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
       if constexpr (!prefetches && requires { (accessors.prefetch(first), ...); })
-        if ((accessors.is_staged(false) || ...)) (accessors.prefetch(first), ...);
+        if (size.whole >= beyond_caches &&
+            (!(Operand::is_written || ...) || (accessors.is_staged(false) || ...)))
+          (accessors.prefetch(first), ...);  // steps and adds in place are not faster
       if constexpr (may_add_batch<totals_type>) {
         auto const result_at = [&](int place) __attribute__((always_inline)) {
           pack<float, typename Isa::registers> value[] = {accessors.load(place)...};
