@@ -41,7 +41,10 @@ FAULTS = [
     ("kernel_operand.hpp", "    skip<1>(pass, shift);\n", "", "replay", "*rounding", False),
     ("kernel_operand.hpp", "return k < 4 ? word_[k] & 0xffff : word_[k - 4] >> 16;", "return k < 4 ? word_[k] >> 16 : word_[k - 4] & 0xffff;", "replay", "*rounding", False),
     ("kernel_operand.hpp", "source.block(word, index, keys);", "source.block(word, index & 0xffffffff, keys);", "convert", "*offsets*", False),
-    ("kernel_operand.hpp", "keyed_product(key, place | (k + 4))", "keyed_product(key, place | k)", "convert", "*offsets*", False),
+    ("group_keys.hpp", "product[k], product[k + 4]", "product[k], product[k]",
+     "convert", "*offsets*", False),
+    ("group_keys.hpp", "(place >> (bit + 3) & 1)", "(place >> (bit + 4) & 1)",
+     "convert", "*offsets*", False),
     # Chunks in runs.
     ("chunk.hpp", "i * Bytes / run * run * between", "i * Bytes / run * run", "convert", "*bfloat16", False),
     ("kernel.hpp", "(chunk_size / (IsWhole ? runs : 1))", "chunk_size", "convert", "*bfloat16", False),

@@ -286,4 +286,37 @@ TEST(cuda_list, draws_for_each_slot_of_each_tensor) {
   EXPECT_TRUE(on_processor == alone);
 }
 
+// A block's threads make the keys of each tile together, after the last tile's draws.
+TEST(cuda_list, draws_by_keys_for_each_slot) {
+  using T = lowp::bfloat16;
+  using slots = std::vector<std::vector<T>>;
+  constexpr std::size_t tensors = 3;
+  constexpr std::size_t size = 1003;
+  slots start(4 * tensors, std::vector<T>(size));
+  for (std::size_t slot = 0; slot < start.size(); ++slot)
+    for (std::size_t i = 0; i < size; ++i)
+      start[slot][i] = T(static_cast<float>((i + slot) * 0x9e37 % 0xffff) / 0x10000);
+  auto const list_of = [](slots& x) {
+    std::vector<lowp::cuda::adamw_tensor<T, T, T, T>> list;
+    for (std::size_t i = 0; i < x.size(); i += 4)
+      list.push_back(
+          {std::span(x[i]), std::span(x[i + 1]), std::span(x[i + 2]), std::span(x[i + 3])});
+    return list;
+  };
+  for (std::uint64_t const offset : {0U, 123U}) {
+    lowp::stochastic_fast const mode{.seed = 9, .stream = lowp::stream_of(70, 0), .offset = offset};
+    slots want = start;
+    lowp::update(list_of(want), lowp::adamw{}, 4, mode);
+    EXPECT_NE(std::memcmp(want[0].data(), start[0].data(), size * sizeof(T)), 0);
+    for (unsigned const threads : {4U, 64U}) {
+      slots got = start;
+      simulated_grid grid(threads, 2);
+      ASSERT_EQ(update_list(grid, list_of(got), 0, lowp::adamw{}, 4, mode), "");
+      for (std::size_t slot = 0; slot < got.size(); ++slot)
+        EXPECT_EQ(std::memcmp(got[slot].data(), want[slot].data(), size * sizeof(T)), 0)
+            << "slot " << slot << ", offset " << offset << ", " << threads << " threads";
+    }
+  }
+}
+
 }  // namespace

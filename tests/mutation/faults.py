@@ -257,6 +257,8 @@ FAULTS = [
     ("ops/lists.hpp", "of_tensor(argument, number)", "of_tensor(argument, number & 0xff)", "train/tree_add"),
     ("format/rounding.hpp", "stream + stream_of(number, 0)", "stream + stream_of(number & 0xff, 0)", "train/lists"),
     ("cuda/list.hpp", "entry.number = tensor.number;", "entry.number = tensor.number & 0xff;", "cuda/list"),
+    ("cuda/kernel.hpp", "if (tile != thread_.block()) thread_.barrier();", "", "cuda/list"),
+    ("cuda/group_keys.hpp", "if (i / groups == number) source.draw", "source.draw", "cuda/list"),
     # Watches.
     ("watch/frames.hpp", "weight.range.count == count", "true", "watch/weights"),
     ("watch/frames.hpp", "weight.range.max_abs.bits < margin", "true", "watch/weights"),

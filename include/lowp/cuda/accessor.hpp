@@ -135,14 +135,24 @@ class accessor {
     return {before_[pass].signs(0), before_[pass].signs(1)};
   }
 
+  /// Returns the accessor whose mode needs keys, and what that draws from.
+  LOWP_FN accessor& keyed()
+    requires(KernelOperand::has_keys)
+  {
+    return *this;
+  }
+  LOWP_FN detail::random_origin const& origin() const { return origin_; }
+  LOWP_FN void take(shared_blocks const& blocks) {
+    shared_ = blocks;
+    is_shared_ = true;
+  }
   /// Returns random bits for the elements from `first` on, if the mode needs any.
   LOWP_FN chunk_bits bits(std::uint64_t first) const {
     if constexpr (KernelOperand::is_random) {
-      if constexpr (requires { operand_.keys.round; }) {
-        return {origin_.source, origin_.offset + first, operand_.keys};
-      } else {
-        if (origin_.is_on) return {origin_.source, origin_.offset + first, origin_.source.keys()};
-      }
+      if constexpr (KernelOperand::has_keys)
+        if (is_shared_) return {shared_, first};
+      if (detail::draws_bits<rounding> || origin_.is_on)
+        return {own_blocks{origin_.source, philox()}, origin_.offset + first};
     }
     return {};
   }
@@ -214,6 +224,12 @@ class accessor {
   LOWP_FN void set_nibbles(std::uint32_t nibbles) { after_.set_nibbles(nibbles); }
 
  private:
+  LOWP_FN philox_keys philox() const {
+    if constexpr (requires { operand_.keys.round; })
+      return operand_.keys;
+    else
+      return origin_.source.keys();
+  }
   LOWP_FN pointer address(chunk_place const& first) const {
     return data_ + stored_in(first.of_first_pass) + stored_in(first.further);
   }
@@ -228,6 +244,8 @@ class accessor {
   KernelOperand const& operand_;
   pointer data_;
   detail::random_origin origin_;
+  shared_blocks shared_;
+  bool is_shared_ = false;
   std::uint64_t first_[std::size_t{Rows}];  // of what was loaded
   chunk_type before_[std::size_t{Rows}], after_;
 };

@@ -14,6 +14,7 @@ struct blocked_kernel_operand {
   static constexpr bool is_collective = Codes::is_written || tables::exist;
   /// True for an output: a kernel finds its blocks' scales before it rounds.
   static constexpr bool finds_scales = Codes::is_written && !Codes::is_read;
+  static constexpr bool has_keys = makes_keys<Codes>;
   /// True if a block of threads does much once: it reads tables, or makes three tensors' keys.
   static constexpr bool has_few_blocks = tables::exist || (Codes::is_read && Codes::is_written);
   static constexpr bool has_tiles = requires { requires Rule::has_tiles; };

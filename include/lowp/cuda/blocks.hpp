@@ -50,6 +50,12 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     }
   }
 
+  LOWP_FN auto& keyed()
+    requires(operand_type::has_keys)
+  {
+    return codes_;
+  }
+
   /// `tensor` has `numbers` and `counts`, for a rule that has tiles. Elements after the last one
   /// are zeros then, or the smallest of a format without zero.
   LOWP_FN void encode(auto const& thread, float const (&x)[chunk_size], std::uint64_t first,

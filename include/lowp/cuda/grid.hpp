@@ -37,7 +37,7 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, Kernel
 
   /// True if threads of a block wait for each other.
   static constexpr bool is_collective =
-      is_reported<Report> || (KernelOperand::is_collective || ...);
+      is_reported<Report> || ((KernelOperand::is_collective || makes_keys<KernelOperand>) || ...);
 
   /// True if a block has to do much once, however few its tiles are.
   static constexpr bool has_few_blocks = (needs_few_blocks<KernelOperand> || ...);

@@ -61,6 +61,8 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
   using totals = typename counts::totals;
   static constexpr bool sums_by_warps = requires { requires totals::sums_by_warps; };
   static constexpr bool sees_blocks = requires { requires totals::sees_blocks; };
+  /// The operands whose draws have keys. Those of squares are not in the order of memory.
+  static constexpr int keyed = sees_blocks ? 0 : (0 + ... + int{makes_keys<KernelOperand>});
   static_assert(!sums_by_warps || 32 * chunk_size == 256, "a warp's chunks are not a group");
   using others = std::make_index_sequence<sizeof...(KernelOperand) - 1>;
 
@@ -76,6 +78,8 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
       auto const& tensor = table.at[table.find(tile)];
       if constexpr (is_reported<Report>) report_.begin(tensor.number);
       std::uint64_t const begin = (tile - tensor.first_tile) * per_tile;
+      if constexpr (keyed > 0)
+        if (tile != thread_.block()) thread_.barrier();  // others may draw by the last tile's keys
       auto const run_tile = [&](auto is_whole) {
         run_turns<is_whole>(
             begin, tensor.count,
@@ -102,7 +106,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
     std::uint64_t const per_turn = std::uint64_t{thread_.threads()} * passes;
     std::uint64_t const chunks = chunks_of_tile<KernelOperand...>(thread_.threads());
     for (std::uint64_t i = 0; i < chunks; i += per_turn)
-      run_passes<IsWhole>(first + i * chunk_size, end, p, other...);
+      run_passes<IsWhole>(begin, first + i * chunk_size, end, p, other...);
     if constexpr (sees_blocks) p.store_scales(thread_, begin, end);
   }
   /// Finds the largest magnitude of a square that has more chunks than a block has threads.
@@ -122,7 +126,8 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
 
   // All loads of a thread come before any of its arithmetic.
   template <bool IsWhole, class P, class... Accessor>
-  LOWP_FN void run_passes(std::uint64_t first, std::uint64_t end, P& p, Accessor&... other) {
+  LOWP_FN void run_passes(std::uint64_t begin, std::uint64_t first, std::uint64_t end, P& p,
+                          Accessor&... other) {
     chunk_place order(first,
                       (has_scales ? warp_threads_of(thread_) : thread_.threads()) * chunk_size);
     if constexpr (sees_blocks) order = p.order(thread_, order);
@@ -144,6 +149,7 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
         (other.template load<width>(pass, thread_, place(pass), count), ...);
       });
     }
+    if constexpr (keyed > 0) make_group_keys<passes, keyed>(thread_, begin, p, other...);
     if constexpr (shares_scales<P, Accessor...>)
       p.find_all_scales(
           thread_, other..., place,

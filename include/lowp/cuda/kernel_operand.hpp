@@ -2,25 +2,41 @@
 // A kernel operand: all that its elements have in common.
 #pragma once
 
-#include <lowp/cuda/chunk.hpp>
+#include <lowp/cuda/group_keys.hpp>
 #include <lowp/format/codec.hpp>
 #include <lowp/simd/operand.hpp>
 
 namespace lowp::cuda {
 
-/// The bits of eight elements at any index: from one Philox block, or from two.
+/// Blocks of eight draws: Philox's, or those of a group whose key the thread makes.
+struct own_blocks {
+  random_source const& source;
+  philox_keys const& keys;
+
+  LOWP_FN void find(std::uint32_t (&word)[4], std::uint64_t index) const {
+    source.block(word, index, keys);
+    if (source.is_keyed)
+      group_key::of(word).draw(
+          word, static_cast<std::uint32_t>(index) % detail::group_size / chunk_size * chunk_size);
+  }
+};
+
+/// The bits of eight elements at any index: from one block, or from two.
 class chunk_bits {
  public:
   chunk_bits() = default;
-  LOWP_FN chunk_bits(random_source const& source, std::uint64_t index, philox_keys const& keys) {
-    block(word_, source, index, keys);
+  LOWP_FN chunk_bits(shared_blocks const& blocks, std::uint64_t first)
+      : chunk_bits(blocks, static_cast<std::uint32_t>(first - blocks.begin) + blocks.place) {}
+  template <class Index>
+  LOWP_FN chunk_bits(auto const& blocks, Index index) {
+    blocks.find(word_, index);
     int const shift = static_cast<int>(index % chunk_size);
     if (shift == 0) return;
 
     // A word holds elements k and k + 4, low half first. Twelve words in sequence hold any eight
     // successive elements of two blocks as four successive words.
     std::uint32_t pass[12], next[4] = {};
-    block(next, source, index + chunk_size, keys);
+    blocks.find(next, index + chunk_size);
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < 4; ++k) {
       pass[k] = word_[k];
@@ -50,18 +66,6 @@ class chunk_bits {
     bool const moves = (shift & Step) != 0;
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < 12 - Step; ++k) pass[k] = moves ? pass[k + Step] : pass[k];
-  }
-  LOWP_FN static void block(std::uint32_t (&word)[4], random_source const& source,
-                            std::uint64_t index, philox_keys const& keys) {
-    source.block(word, index, keys);
-    if (!source.is_keyed) return;
-    std::uint32_t const key[] = {word[0], word[1], word[2], word[3]};
-    auto const place =
-        static_cast<std::uint32_t>(index) % detail::group_size / chunk_size * chunk_size;
-    LOWP_UNROLL_ON_GPU
-    for (std::uint32_t k = 0; k < 4; ++k)
-      word[k] = detail::draws_of_products(detail::keyed_product(key, place | k),
-                                          detail::keyed_product(key, place | (k + 4)));
   }
 
   std::uint32_t word_[4] = {};
@@ -142,6 +146,8 @@ struct kernel_operand {
   static constexpr int bytes_written = is_written ? static_cast<int>(sizeof(T)) : 0;
   static constexpr bool is_random = (is_written && narrow<T> && mode_type<R>::is_stochastic) ||
                                     detail::is_stochastic_when_read<R>;
+  /// True if a block of threads makes the keys of its groups together.
+  static constexpr bool has_keys = is_random && std::same_as<mode_type<R>, stochastic_fast>;
   /// True if chunks may lie in runs: no element needs others of its chunk, as a Philox block does.
   static constexpr bool permits_runs =
       !is_random && (std::same_as<Order, simd::unpacked> || requires {
@@ -182,6 +188,10 @@ template <class... KernelOperand>
   requires(KernelOperand::permits_runs && ...)
 inline constexpr int runs_of_chunk<KernelOperand...> =
     most_written<KernelOperand...> > 2 ? most_written<KernelOperand...> / 2 : 1;
+
+/// True for an operand of keys, by itself or in a part.
+template <class KernelOperand>
+inline constexpr bool makes_keys = requires { requires KernelOperand::has_keys; };
 
 /// True for an output of random rounding.
 template <class KernelOperand>
