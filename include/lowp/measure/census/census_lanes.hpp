@@ -67,9 +67,12 @@ LOWP_FN F rounded_magnitude(lanes::word<F> const& a) {
     } else if constexpr (G.max_exponent() + dropped <= 127) {
       // Adding a power of two whose ulp is G's gap rounds to G's grid, for subnormals too.
       constexpr auto least = static_cast<std::uint32_t>(G.min_exponent() + 127) << 23;
-      constexpr auto up = static_cast<std::uint32_t>(dropped) << 23;
-      U const power = lanes::max(a & lanes::binary32_infinity, lanes::broadcast<U>(least)) + up;
-      F const there = lanes::from_bits<F>(power);
+      U const power = lanes::max(a & lanes::binary32_infinity, lanes::broadcast<U>(least));
+      // A GPU has more room for a product than for an integer sum.
+      F const there =
+          std::same_as<F, float>
+              ? lanes::mul(lanes::from_bits<F>(power), lanes::broadcast<F>(float{1u << dropped}))
+              : lanes::from_bits<F>(power + (static_cast<std::uint32_t>(dropped) << 23));
       return lanes::sub(lanes::add(lanes::from_bits<F>(a), there), there);
     } else {
       U const zero = lanes::broadcast<U>(0);
