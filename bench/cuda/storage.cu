@@ -15,8 +15,15 @@ constexpr stochastic random_bits{.seed = 20110516};
 constexpr stochastic_fast fast_bits{.seed = 20110516};
 constexpr normal gradients{1e-2f}, weights{2e-2f}, first{1e-3f};
 constexpr squared_normal second{1e-2f};
-// A device's codes and scales are bytes of zeros here: moments before the first step.
+// Codes and scales are bytes of zeros here: moments before the first step. A scale that is a power
+// of two has no zero.
 constexpr normal zeros{0};
+template <class Scale>
+struct least_scale {
+  __device__ float operator()(float) const {
+    return std::is_same_v<Scale, float8_e8m0fnu> ? 0x1p-127f : 0;
+  }
+};
 
 template <class From, class To, class R = nearest_even>
 void measure_cast(suite& all, std::string const& name, R const& rounding = {}) {
@@ -62,8 +69,8 @@ void measure_states(suite& all, std::string const& name, auto const& rounding, a
         on.update(p, g, m_of(m, ms), v_of(v, vs), optimizer, step, rounding);
       },
       tensor<bf16>{weights}, tensor<bf16>{gradients}, tensor<Code>{zeros},
-      tensor<Scale, normal, Block>{zeros}, tensor<Code2>{zeros},
-      tensor<Scale, normal, Block>{zeros});
+      tensor<Scale, least_scale<Scale>, Block>{{}}, tensor<Code2>{zeros},
+      tensor<Scale, least_scale<Scale>, Block>{{}});
 }
 
 template <class In, class R>

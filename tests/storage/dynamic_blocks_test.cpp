@@ -400,6 +400,18 @@ TEST(companded_blocks, have_the_codes_of_all_modes) {
 
 // A block of a GPU divides in three operations. Quotients beside each border between two codes;
 // every 1021st significand of the divisor. (None of all significands has another quotient there.)
+// Those of the choice between two scales, up to a power of two.
+TEST(block_divisor, has_all_quotients_of_six_times_448_and_256) {
+  for (float const d : {2688.0f, 1536.0f}) {
+    lowp::detail::block_divisor const divisor(d);
+    std::size_t wrong = 0;
+    for (std::uint32_t bits = 0x3f800000; bits < 0x40000000; ++bits) {
+      float const x = lowp::lanes::from_bits<float>(bits);
+      wrong += divisor.quotient(x) != x / d ? 1 : 0;
+    }
+    EXPECT_EQ(wrong, 0U) << d;
+  }
+}
 TEST(block_divisor, has_the_quotients_beside_each_border) {
   using lowp::detail::block_divisor;
   std::vector<double> borders;

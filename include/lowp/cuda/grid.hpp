@@ -31,9 +31,9 @@ template <int Width, class Make, class Report, class Table, std::size_t... K,
           class... KernelOperand>
 struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, KernelOperand...>
     : indexed<K, KernelOperand>... {
-  static constexpr unsigned least_blocks =
-      tuning::least_blocks(is_reported<Report> || Width == any_width, (draws<KernelOperand> || ...),
-                           (0 + ... + KernelOperand::bytes_read));
+  static constexpr unsigned least_blocks = tuning::least_blocks(
+      is_reported<Report> || Width == any_width, (keeps_tables<KernelOperand> || ...),
+      (draws<KernelOperand> || ...), (0 + ... + KernelOperand::bytes_read));
 
   /// True if threads of a block wait for each other.
   static constexpr bool is_collective =

@@ -74,7 +74,7 @@ class accessor<rotated_kernel_operand<Points, Elements, Rounded>, IsComputed, Ha
     LOWP_UNROLL_ON_GPU
     for (int k = 0; k < chunk_size; ++k) {
       if constexpr (Points == 32) x[k] = mul(x[k], 0x1.6a09e6p0f);  // sqrt(2)
-      x[k] = with_sign(x[k], after >> k);
+      if (signs_.after != 0) x[k] = with_sign(x[k], after >> k);
       if constexpr (!encodes && !std::is_same_v<Rounded, float>)
         x[k] = detail::rounded_to<Rounded>(x[k]);
     }

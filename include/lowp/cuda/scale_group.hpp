@@ -131,13 +131,20 @@ struct scale_group {
     if constexpr (Threads == 2 && Finders == 1) {
       detail::warp<Thread> const warp{thread};
       float errors[chunk_size], first = 0;
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k) errors[k] = x[k];
-      LOWP_KEEP_LOOP
-      for (float& each : errors) {
-        each = error(each);
-        first = lanes::add(first, each);
+      if (error.is_plain) {
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k) errors[k] = error.plain(x[k]);
+      } else {
+        float each[chunk_size];
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k) each[k] = x[k];
+        LOWP_KEEP_LOOP
+        for (float& e : each) e = error(e);
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < chunk_size; ++k) errors[k] = each[k];
       }
+      LOWP_UNROLL_ON_GPU
+      for (float const each : errors) first = lanes::add(first, each);
       float all = warp.template other<1>(first);
       LOWP_UNROLL_ON_GPU
       for (float const each : errors) all = lanes::add(all, each);

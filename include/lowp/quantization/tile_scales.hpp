@@ -5,10 +5,46 @@
 #include <lowp/ops/cast.hpp>
 #include <lowp/quantization/quantized.hpp>
 #include <lowp/report/amax.hpp>
+#include <lowp/storage/scale.hpp>
 
 namespace lowp::detail {
 
 LOWP_EXACT_BEGIN
+
+/// The error of an element of a block with a scale.
+template <class T, class Recipe>
+struct element_error {
+  static constexpr format f = element_format<T>;
+
+  Recipe const& recipe;
+  float largest, scale, factor;
+  bool is_plain = false;  ///< `plain` gives the same
+
+  LOWP_FN float operator()(float x) const {
+    auto const results = special_results_of<f, std::uint32_t>(nearest_even{}, overflow::saturate);
+    auto const q = code_by<T>(recipe, x, factor, 0u, nearest_even{}, results).code;
+    float const code = lanes::from_bits<float>(decode<f>(q));
+    return distance(lanes::div(back(code), lanes::mul(6.0f, recipe.most)), x);
+  }
+  /// Rounds by the sum with a power of two whose ulp is the code's step, and divides by products.
+  LOWP_FN float plain(float x) const {
+    using namespace lanes;
+    constexpr auto more = std::uint32_t{23 - f.significand_bits} << 23;
+    constexpr auto least = static_cast<std::uint32_t>(f.min_exponent() + 127) << 23;
+    std::uint32_t const a =
+        lanes::min(lanes::magnitude(recipe.scaled(x, factor)), detail::decode<f>(f.max_code()));
+    float const addend = from_bits<float>(lanes::max(a & binary32_infinity, least) + more);
+    float const code = sub(add(from_bits<float>(a), addend), addend);
+    return distance(recipe.divisor.quotient(back(code)), absolute(x));
+  }
+
+ private:
+  LOWP_FN float back(float code) const { return lanes::mul(lanes::mul(code, scale), largest); }
+  LOWP_FN float distance(float x, float y) const {
+    float const d = lanes::sub(x, y);
+    return recipe.choice == four_over_six::squares ? lanes::mul(d, d) : lanes::absolute(d);
+  }
+};
 
 /// Returns the better one of two scales of a block, as Transformer Engine's reference_nvfp4.py
 /// chooses it. `sum_of(error)` adds up error(x): of a row in the order of elements, of rows as a
@@ -20,20 +56,17 @@ template <class T, class Recipe, class SumOf>
 LOWP_FN block_scale_of<float> better_of_two(Recipe const& recipe, tensor_scales const& t,
                                             float largest, float amax, SumOf const& sum_of) {
   using namespace lanes;
-  auto const results =
-      special_results_of<element_format<T>, std::uint32_t>(nearest_even{}, overflow::saturate);
   float const base = mul(div(amax, 6.0f), t.encode);
   block_scale_of<float> better{};
   float least = 0;
   for (int k = 0; k < 2; ++k) {
     e4m3<float> const scale(k == 0 ? mul(base, 1.5f) : base);
-    float const s = scale.value, factor = encode_factor(s, t.decode);
-    float const sum = sum_of([&](float x) {
-      auto const q = code_by<T>(recipe, x, factor, 0u, nearest_even{}, results).code;
-      float const back = mul(mul(from_bits<float>(decode<element_format<T>>(q)), s), largest);
-      float const d = sub(div(back, mul(6.0f, recipe.most)), x);
-      return recipe.choice == four_over_six::squares ? mul(d, d) : absolute(d);
-    });
+    float const factor = encode_factor(scale.value, t.decode);
+    element_error<T, Recipe> error{recipe, largest, scale.value, factor};
+    if constexpr (requires { recipe.divisor; })
+      error.is_plain =
+          recipe.is_plain(bits(amax), factor) && recipe.divisor.permits(lanes::absolute(largest));
+    float const sum = sum_of(error);
     // Errors are not negative. A NaN is not less.
     if (k != 0 && bits(least) < bits(sum) && !lanes::is_nan(sum)) break;
     better = {scale.code, factor};
@@ -111,6 +144,7 @@ struct tile_rule : recipe_rule<T, Scale> {
   float most;
   std::uint32_t columns;  ///< blocks of a row of the matrix, in tiles as wide as high; else 0
   float* tensor_scale_at;
+  block_divisor divisor{6 * most};  ///< a test takes all significands over those of recipes
 
   LOWP_FN bool chooses() const { return choice != four_over_six::no; }
   LOWP_FN block_scale_of<float> chosen(tensor_numbers const& t, float amax,
