@@ -26,7 +26,7 @@ LOWP_FN void write_sum(Thread const& thread, row_operand<To> const& to, std::uin
 }
 
 /// Adds up the lines of a summing kernel: a warp has 32 columns of a sum. All warps of a block read
-/// runs, and the first one adds them in order.
+/// the next runs while the first one adds those before in order.
 template <class Sums>
 struct line_kernel_call;
 template <std::size_t... K, class... Sum>
@@ -34,7 +34,7 @@ struct line_kernel_call<row_operands<std::index_sequence<K...>, Sum...>> {
   using sums_type = row_operands<std::index_sequence<K...>, Sum...>;
   static constexpr unsigned least_blocks = 0, team_threads = warp_threads;
   static constexpr bool is_collective = true;
-  static constexpr unsigned at_once = 4;  ///< runs that a warp reads
+  static constexpr unsigned at_once = 8;  ///< runs that a warp reads
 
   simd::sum_lines lines;
   std::uint32_t columns;
@@ -45,30 +45,39 @@ struct line_kernel_call<row_operands<std::index_sequence<K...>, Sum...>> {
   } table;
 
   LOWP_FN void run(auto const& thread) const {
-    unsigned const warps = thread.threads() / warp_threads, lane = thread.thread() % warp_threads;
-    unsigned const warp = thread.thread() / warp_threads;
-    auto* const terms = reinterpret_cast<double*>(thread.dynamic_memory()) + lane;
+    unsigned const all = thread.threads() / warp_threads * at_once;
+    unsigned const lane = thread.thread() % warp_threads, warp = thread.thread() / warp_threads;
+    auto* terms = reinterpret_cast<double*>(thread.dynamic_memory()) + lane;
     std::uint64_t const runs = (lines.all_rows + simd::column_run - 1) / simd::column_run;
+    std::ptrdiff_t other = all * warp_threads;
     for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks()) {
       std::uint32_t const of_sum = (columns + warp_threads - 1) / warp_threads;
       std::uint32_t const k = static_cast<std::uint32_t>(tile) / of_sum;
       std::uint32_t const column = static_cast<std::uint32_t>(tile) % of_sum * warp_threads + lane;
+      bool const has_column = column < columns;
       std::size_t const at = k * lines.room + column;
-      double total = 0;
-      for (std::uint64_t first = 0; first < runs; first += warps * at_once) {
+      double total = 0, read[at_once];
+      std::uint64_t next = warp * at_once;
+      read_runs(next, has_column ? runs : 0, at, read);
+      for (std::uint64_t first = 0; first < runs; first += all) {
         LOWP_UNROLL_ON_GPU
-        for (unsigned i = 0; i < at_once; ++i) {
-          unsigned const n = warp * at_once + i;
-          if (first + n < runs && column < columns)
-            terms[n * warp_threads] = run_at((first + n) * simd::column_run, at);
-        }
+        for (unsigned i = 0; i < at_once; ++i) terms[(warp * at_once + i) * warp_threads] = read[i];
         thread.barrier();
-        if (warp == 0 && column < columns)
-          for (unsigned n = 0; n < warps * at_once && first + n < runs; ++n)
-            total = lanes::add(total, terms[n * warp_threads]);
-        thread.barrier();
+        read_runs(next += all, has_column ? runs : 0, at, read);
+        if (warp == 0)
+          for (unsigned n = 0; n < all && first + n < runs; n += at_once) {
+            double some[at_once];
+            LOWP_UNROLL_ON_GPU
+            for (unsigned i = 0; i < at_once; ++i) some[i] = terms[(n + i) * warp_threads];
+            LOWP_UNROLL_ON_GPU
+            for (unsigned i = 0; i < at_once; ++i)
+              if (first + n + i < runs) total = lanes::add(total, some[i]);
+          }
+        // The first warp still reads these while the others are written.
+        terms += other;
+        other = -other;
       }
-      if (warp == 0 && column < columns)
+      if (warp == 0 && has_column)
         ((k == K ? write_sum(thread, sums.template indexed<K, row_operand<Sum>>::value, 0, column,
                              total)
                  : void()),
@@ -77,12 +86,24 @@ struct line_kernel_call<row_operands<std::index_sequence<K...>, Sum...>> {
   }
 
  private:
-  LOWP_FN double run_at(std::uint64_t row, std::size_t at) const {
-    if (!lines.has_groups()) return lines.run_of(row)[at];
+  LOWP_FN void read_runs(std::uint64_t first, std::uint64_t end, std::size_t at,
+                         double (&to)[at_once]) const {
+    LOWP_UNROLL_ON_GPU
+    for (unsigned i = 0; i < at_once; ++i) to[i] = first + i < end ? run_at(first + i, at) : 0;
+  }
+  LOWP_FN double run_at(std::uint64_t n, std::size_t at) const {
+    constexpr unsigned groups = simd::column_run / simd::column_group;
+    if (!lines.has_groups()) return static_cast<double const*>(lines.memory)[n * lines.width + at];
+    auto const* const from = static_cast<float const*>(lines.memory) + at;
+    std::uint64_t const all = (lines.all_rows + simd::column_group - 1) / simd::column_group;
+    float of_group[groups];
+    LOWP_UNROLL_ON_GPU
+    for (unsigned g = 0; g < groups; ++g)
+      of_group[g] = n * groups + g < all ? from[(n * groups + g) * lines.width] : 0;
     double run = 0;
-    for (std::uint64_t r = row; r < row + simd::column_run && r < lines.all_rows;
-         r += simd::column_group)
-      run = lanes::add(run, lanes::widen(lines.group_of(r)[at]));
+    LOWP_UNROLL_ON_GPU
+    for (unsigned g = 0; g < groups; ++g)
+      if (n * groups + g < all) run = lanes::add(run, lanes::widen(of_group[g]));
     return run;
   }
 };
@@ -225,7 +246,7 @@ void run_row_call(Grid& grid, simd::line_call<std::tuple<Sum...>> const& call) {
       kernel{call.lines,
              static_cast<std::uint32_t>(call.all_columns),
              sums,
-             static_cast<std::uint32_t>(grid.threads() * kernel::at_once * sizeof(double)),
+             static_cast<std::uint32_t>(2 * grid.threads() * kernel::at_once * sizeof(double)),
              {tiles}});
 }
 
