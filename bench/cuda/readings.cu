@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Times operations that read a tensor and write next to nothing: a census, and the range that a
-// watch reads.
+// Times operations that read a tensor and write next to nothing: a census, the range that a watch
+// reads, sums; and unscale, which counts like them.
 #include "suite.cuh"
 
 #include <lowp/cuda/lowp.cuh>
+
+#include <cmath>
 
 namespace {
 
@@ -21,6 +23,14 @@ constexpr auto equal_range = [](lowp::abs_range const& a, lowp::abs_range const&
   return a.count == b.count && a.nan == b.nan && a.infinite == b.infinite &&
          a.overflow == b.overflow && a.max_abs.bits == b.max_abs.bits &&
          a.min_abs.value() == b.min_abs.value();
+};
+
+constexpr auto equal_gradients = [](lowp::gradient_report const& a, lowp::gradient_report const& b) {
+  return a.count == b.count && a.nonfinite == b.nonfinite && a.largest.bits == b.largest.bits &&
+         std::abs(a.squares.value() - b.squares.value()) <= 1e-12 * b.squares.value();
+};
+constexpr auto equal_sums = [](lowp::sum_report const& a, lowp::sum_report const& b) {
+  return std::abs(a.value() - b.value()) <= 1e-12 * std::abs(b.value());
 };
 
 /// device(stream, in, report) must add what host(in) returns.
@@ -63,5 +73,22 @@ int main(int argc, char** argv) {
     measure_both<float, float16>(all, "float->float16");
     measure_both<bfloat16, float16>(all, "bfloat16->float16");
     measure_both<bfloat16, float8_e4m3fn>(all, "bfloat16->float8_e4m3fn");
+    measure<bfloat16, lowp::gradient_report>(
+        all, "measure/bfloat16/lowp",
+        [](cudaStream_t stream, std::span<bfloat16> in, auto* report) {
+          lowp::cuda::measure(stream, in, report);
+        },
+        [](std::span<bfloat16> in) { return lowp::measure(in); }, equal_gradients);
+    measure<bfloat16, lowp::sum_report>(
+        all, "sum/bfloat16/lowp",
+        [](cudaStream_t stream, std::span<bfloat16> in, auto* report) {
+          lowp::cuda::sum(stream, in, report);
+        },
+        [](std::span<bfloat16> in) {
+          lowp::sum_report part;
+          lowp::sum(in, part);
+          return part;
+        },
+        equal_sums);
   });
 }

@@ -3,10 +3,12 @@
 """Writes README.md from the JSON of a run.
 
     python3 bench/cuda/table.py [FOLDER] > bench/cuda/README.md
+    python3 bench/cuda/table.py --into README.md [FOLDER]    puts a short table between the marks there
 
-run.sh wrote FOLDER, by default bench/cuda/measured. Without it the page has bench/cuda/by_hand: figures
-of a run whose JSON is lost.
+run.sh wrote FOLDER, by default bench/cuda/measured. bounds.json has the reason of each figure that misses
+its goal, by a pattern of its case.
 """
+import fnmatch
 import json
 import pathlib
 import statistics
@@ -17,6 +19,7 @@ from peer_case import ELEMENTS as MANY
 from peer_case import LEAST_LAUNCHES, REPLAYS, WARM_UPS
 
 HERE = pathlib.Path(__file__).parent
+BEGIN, END = "<!-- begin: bench/cuda/table.py -->\n", "<!-- end: bench/cuda/table.py -->\n"
 NO = "**no**"
 UNKNOWN = "not yet measured"
 
@@ -62,18 +65,71 @@ def goals():
     yield ("AdamW, a list of 400 small tensors", "one tensor of as many elements", 1 / 1.1, case,
            case + "_one_tensor")
     yield "", "PyTorch, fused", 1.0, case, LIST.format("nearest_even") + "torch_fused"
-
-
+    case = LIST.format("stochastic").replace("400_biases_and_norms", "400_adapters") + "lowp"
+    yield ("AdamW, a list of 400 adapters", "one tensor of as many elements", 0.95, case,
+           case + "_one_tensor")
     for form in ("float", "bfloat16", "float16"):
         for columns in (128, 1024, 8192):
             case = f"softmax/{form}/{columns}/"
-            yield (f"softmax, {form}, {columns} columns", copy, 0.85, case + "lowp", None)
+            yield (f"softmax, {form}, {columns} columns", copy, 0.95, case + "lowp", None)
             yield "", torch, 1.0, case + "lowp", case + "torch"
             if form != "float":
                 yield "", "all in 16 bits", 0.95, case + "lowp", case + "all_in_16_bits"
-    for name, case in (("census", "census/"), ("range", "abs_range/")):
-        for types in ("float->float16", "bfloat16->float16", "bfloat16->float8_e4m3fn"):
-            yield (f"{name}, {types.replace('->', ' to ')}", copy, 0.95, f"{case}{types}/lowp", None)
+    for name, asked, case in SHARES:
+        yield name, copy, asked, case + "/lowp", None
+
+
+BF16, E4M3 = "bfloat16", "float8_e4m3fn"
+SHARES = [
+    *((f"{a} to {b}", asked, f"cast/{a}->{b}/{how}") for a, b, asked, how in (
+        ("float16", "float", 0.97, "exact"), (E4M3, "float", 0.95, "exact"),
+        (BF16, "double", 0.95, "exact"), (E4M3, BF16, 0.95, "exact"))),
+    *((f"{a} to {b}, {how.replace('_', ' ')}", 0.93, f"cast/{a}->{b}/{how}") for a, b, how in (
+        (BF16, E4M3, "nearest_even"), (BF16, E4M3, "stochastic"), ("float", BF16, "stochastic_fast"),
+        ("float", E4M3, "stochastic_fast"))),
+    *((f"softmax, {BF16}, {n} columns", asked, f"softmax/{BF16}/{n}") for n, asked in (
+        (32, 0.9), (64, 0.9), (100, 0.9), (1001, 0.95), (4096, 0.95), (8191, 0.95), (65536, 0.95))),
+    *((f"{name}, {BF16}, {n} columns", 0.95 if n > 128 else 0.9, f"{case}/{n}")
+      for name, case, columns in (
+          ("log softmax", f"log_softmax/{BF16}", (1024, 4096)),
+          ("softmax with a causal mask", f"scale_mask_softmax/{BF16},causal", (1024, 4096)),
+          ("derivative of softmax", f"softmax_backward/{BF16}", (128, 1024, 4096)),
+          ("RMS norm", f"rms_norm/{BF16}", (128, 1001, 1024, 4096, 8192)),
+          ("layer norm", f"layer_norm/{BF16}", (128, 1024, 4096, 8192)),
+          ("residual sum with RMS norm", f"add_rms_norm/{BF16}", (1024, 4096)))
+      for n in columns),
+    *((f"derivative of {name} norm, {form}, {n} columns", 0.92 if n > 1024 else 0.88,
+       f"{case}_norm_backward/{form}/{n}")
+      for name, case in (("RMS", "rms"), ("layer", "layer")) for form in (BF16, "float")
+      for n in (128, 1024, 4096, 8192)),
+    *((f"cross entropy with its derivative, {form}, {n} classes", asked, f"cross_entropy/{form}/{n}")
+      for form, n, asked in ((BF16, 50304, 0.93), ("float", 50304, 0.93), (BF16, 128, 0.9))),
+    *((f"{name}, {BF16}", 0.93, f"{name}/{BF16}") for name in (
+        "gelu", "gelu_tanh", "gated_silu", "gelu_backward")),
+    *((f"AdamW, {name}", asked, f"update/adamw/{case}") for name, asked, case in (
+        ("all bfloat16, nearest", 0.95, f"{BF16},{BF16},{BF16},{BF16}/nearest_even"),
+        ("all bfloat16, stochastic_fast", 0.95, f"{BF16},{BF16},{BF16},{BF16}/stochastic_fast"),
+        ("all bfloat16, stochastic, with a report", 0.9,
+         f"{BF16},{BF16},{BF16},{BF16}/stochastic,report"),
+        ("float moments, stochastic, with a report", 0.9, f"{BF16},{BF16},float,float/stochastic,report"),
+        ("Kahan, float moments", 0.95, f"kahan,{BF16},float,float/nearest_even"),
+        ("master weights, float moments", 0.95, f"master,{BF16},float,float/nearest_even"),
+        ("split master weights, float moments", 0.95, f"split16,{BF16},float,float/nearest_even"),
+        ("fp8 moments in blocks of 128", 0.92, f"{BF16},{BF16},{E4M3}_128,float8_e5m2_128/stochastic"),
+        ("bitsandbytes' 8-bit moments", 0.85, f"{BF16},{BF16},dynamic8_256,dynamic8_256/stochastic"),
+        ("FlashOptim's 8-bit moments", 0.85, f"{BF16},{BF16},companded8_32,companded8_32/stochastic"))),
+    *((f"{a} to NVFP4{name}, {how.replace('_', ' ')}", asked, f"quantize/{a}->nvfp4{case}/{how}")
+      for a, name, how, asked, case in (
+          (BF16, "", "nearest_even", 0.95, ""), ("float", "", "nearest_even", 0.95, ""),
+          (BF16, "", "stochastic", 0.9, ""), (BF16, "", "stochastic_fast", 0.9, ""),
+          (BF16, " in tiles of 16 x 16", "nearest_even", 0.85, ",16x16"),
+          (BF16, ", rotated", "nearest_even", 0.9, ",rotated"),
+          (BF16, ", 4over6", "nearest_even", None, ",4over6"))),
+    *((f"{name}, {types.replace('->', ' to ')}", asked, f"{case}/{types}")
+      for name, case, by in (("census", "census", (0.75, 0.9, 0.9)), ("range", "abs_range", (0.97,) * 3))
+      for types, asked in zip(("float->float16", f"{BF16}->float16", f"{BF16}->{E4M3}"), by)),
+    *((f"{name}, {BF16}", 0.97, f"{name}/{BF16}") for name in ("measure", "unscale", "sum")),
+]
 
 
 class Run:
@@ -130,8 +186,56 @@ def table(run):
     yield "|---|---|---|---|---|"
     for name, against, asked, case, other in goals():
         text, ratio = figure_of(run, case, other)
-        answer = "" if ratio is None else "yes" if ratio >= asked else NO
-        yield f"| {name} | {against} | {number(asked)} | {text} | {answer} |"
+        answer = "" if None in (ratio, asked) else "yes" if ratio >= asked else NO
+        yield f"| {name} | {against} | {number(asked) if asked else ''} | {text} | {answer} |"
+
+
+def reasons(run):
+    """The reason of each figure that misses its goal; rows of one reason stand together."""
+    known, together = json.loads((HERE / "bounds.json").read_text()), {}
+    operation = ""
+    for name, against, asked, case, other in goals():
+        operation = name or operation
+        _, ratio = figure_of(run, case, other)
+        if None in (ratio, asked) or ratio >= asked:
+            continue
+        what = case + ("" if other is None else " against " + against)
+        reason = next((why for pattern, why in known.items() if fnmatch.fnmatch(what, pattern)), None)
+        if reason is None:
+            sys.exit(f"bounds.json has no reason for {what}")
+        together.setdefault(reason, []).append(operation + ("" if other is None else f" against {against}"))
+    for reason, operations in together.items():
+        yield f"- {'; '.join(operations)}: {reason}"
+
+
+# The project's README.md shows these, each beside its peers.
+BRIEF = (
+    ("float to bfloat16, stochastic", STOCHASTIC + "lowp",
+     (("torch.compile", STOCHASTIC + "torch_compile"), ("Triton", STOCHASTIC + "triton_randint4x"))),
+    ("bfloat16 to float8_e4m3fn, with scale and amax", SCALED + "lowp",
+     (("torch.compile", SCALED + "torch_compile"),)),
+    ("AdamW, all bfloat16, stochastic", ADAMW.format("stochastic") + "lowp",
+     (("PyTorch, fused, nearest", ADAMW.format("nearest_even") + "torch_fused"),)),
+    ("the same with bitsandbytes' 8-bit moments",
+     "update/adamw/bfloat16,bfloat16,dynamic8_256,dynamic8_256/stochastic/lowp", ()),
+    ("the same, 400 biases and norms in one launch", LIST.format("stochastic") + "lowp",
+     (("PyTorch, fused, nearest", LIST.format("nearest_even") + "torch_fused"),)),
+    ("softmax, bfloat16, 8192 columns", "softmax/bfloat16/8192/lowp",
+     (("PyTorch", "softmax/bfloat16/8192/torch"),)),
+    ("softmax, bfloat16, 128 columns", "softmax/bfloat16/128/lowp",
+     (("PyTorch", "softmax/bfloat16/128/torch"),)),
+    ("derivative of RMS norm, bfloat16, 4096 columns", "rms_norm_backward/bfloat16/4096/lowp", ()),
+)
+
+
+def brief(run):
+    device = run.context["device"].split(" 80GB")[0]
+    yield f"| operation, {device}, {run.context['date']} | lowp's speed | others' time over lowp's |"
+    yield "|---|---|---|"
+    for name, case, peers in BRIEF:
+        found = ((peer, figure_of(run, case, other)[1]) for peer, other in peers)
+        others = ", ".join(f"{peer} {number(ratio)}" for peer, ratio in found if ratio is not None)
+        yield f"| {name} | {figure_of(run, case, None)[0].split(' ')[0]} | {others} |"
 
 
 def cells_of(row):
@@ -175,10 +279,6 @@ def spread_of(samples, column, unit):
 
 def facts(run):
     c = run.context
-    if "by_hand" in c:
-        yield from c["by_hand"].items()
-        return
-
     def known(*keys):
         return all(key in c for key in keys)
 
@@ -237,14 +337,6 @@ def targets(found):
 
 
 
-BY_HAND = """\
-**Written down by hand**: the JSON of this run is lost. Its programs were those of this folder and more rows of the same
-kind. Many kernels have changed since. The device tests ran on the same day, with the processor's bits in 363 of 363
-checksums.
-
-"""
-
-
 PAGE = """\
 # Speed on a GPU, as last measured
 {rehearsal}
@@ -263,7 +355,7 @@ them to `bench/cuda/measured`, and `python3 bench/cuda/table.py` makes this page
 |---|---|
 {facts}
 
-{state}- A figure is a speed as a part or a multiple of another one. The other is a copy of as many bytes,
+- A figure is a speed as a part or a multiple of another one. The other is a copy of as many bytes,
   read and written together, or a program for the same work. In brackets: from the 10th and to the
   90th percentile of the times; median otherwise.
 - The copy is the faster of `cudaMemcpyAsync` and a kernel with 16-byte accesses
@@ -279,6 +371,10 @@ them to `bench/cuda/measured`, and `python3 bench/cuda/table.py` makes this page
   Triton run in CUDA graphs too; JAX is timed by the host's clock over as many launches.
 
 {goals}
+
+What bounds the rows that miss, and what would move them, as Nsight Compute counts on the same device:
+
+{reasons}
 
 ## All cases
 
@@ -331,21 +427,27 @@ QUICK = """
 
 
 def main():
-    measured = HERE / "measured"
-    folder = (pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else
-              measured if measured.exists() else HERE / "by_hand")
+    arguments = sys.argv[1:]
+    into = arguments[1] if arguments[:1] == ["--into"] else None
+    folders = arguments[2:] if into else arguments
+    folder = pathlib.Path(folders[0]) if folders else HERE / "measured"
     run = Run(folder)
     rehearsal = (REHEARSAL if run.context.get("rehearsal") else
                  QUICK if run.context.get("quick") else "")
-    if rehearsal and len(sys.argv) == 1:
+    if rehearsal and not folders:
         sys.exit(f"{folder} has a rehearsal or a quick run, which are not for this page")
+    if into:
+        page = pathlib.Path(into)
+        text = page.read_text()
+        before, after = text.split(BEGIN)[0], text.split(END)[1]
+        page.write_text(before + BEGIN + "\n".join(brief(run)) + "\n" + END + after)
+        return
     found = json.loads((HERE / "counts" / "counts.json").read_text())
-    state = BY_HAND if "by_hand" in run.context else ""
-    print(PAGE.format(state=state, rehearsal=rehearsal, nvcc=found["nvcc"], archs=", ".join(found["targets"]),
+    print(PAGE.format(rehearsal=rehearsal, nvcc=found["nvcc"], archs=", ".join(found["targets"]),
                       targets="\n".join(targets(found)), counts="\n".join(counts(found)),
                       bounds="\n".join(bounds(found)),
                       facts="\n".join(f"| {k} | {v} |" for k, v in facts(run)),
-                      goals="\n".join(table(run)), rows="\n".join(all_rows(run)),
+                      goals="\n".join(table(run)), reasons="\n".join(reasons(run)), rows="\n".join(all_rows(run)),
                       launches=LEAST_LAUNCHES, replays=REPLAYS, warm_ups=WARM_UPS), end="")
 
 
