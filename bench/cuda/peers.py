@@ -16,7 +16,7 @@ import sys
 import time
 
 sys.dont_write_bytecode = True  # beside the sources
-from peer_case import REPLAYS, Case
+from peer_case import ELEMENTS, REPLAYS, Case
 
 # The module that has measure(case), and the seconds that a family may take.
 FAMILIES = {
@@ -43,6 +43,16 @@ def cases_of(family, folder):
         for form, size in (("float", 4), ("bfloat16", 2), ("float16", 2)):
             for columns in (128, 1024, 8192):
                 yield Case(f"softmax/{form}/{columns}/torch", 2 * size)
+        for name, bytes_, columns in (("rms_norm", 4, (128, 1024, 4096)), ("layer_norm", 4, (128, 1024, 4096)),
+                                      ("log_softmax", 4, (1024,)), ("softmax_backward", 6, (1024,)),
+                                      ("rms_norm_backward", 6, (1024, 4096)),
+                                      ("layer_norm_backward", 6, (1024, 4096))):
+            for each in columns:
+                yield Case(f"{name}/bfloat16/{each}/torch", bytes_)
+        classes = 50304
+        yield Case(f"cross_entropy/bfloat16/{classes}/torch", 4, ELEMENTS // classes // 4 * 4 * classes)
+        yield Case("gelu/bfloat16/torch", 4)
+        yield Case("gelu_tanh/bfloat16/torch", 4)
         yield Case(stochastic + "torch_eager", 6)
         yield Case(add + "stochastic/torch_eager", 6)
         yield Case(scaled + "torch_eager", 3)

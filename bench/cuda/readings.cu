@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Times operations that read a tensor and write next to nothing: a census, the range that a watch
-// reads, sums; and unscale, which counts like them.
+// reads, and sums.
 #include "suite.cuh"
 
 #include <lowp/cuda/lowp.cuh>
@@ -25,7 +25,8 @@ constexpr auto equal_range = [](lowp::abs_range const& a, lowp::abs_range const&
          a.min_abs.value() == b.min_abs.value();
 };
 
-constexpr auto equal_gradients = [](lowp::gradient_report const& a, lowp::gradient_report const& b) {
+constexpr auto equal_gradients = [](lowp::gradient_report const& a,
+                                    lowp::gradient_report const& b) {
   return a.count == b.count && a.nonfinite == b.nonfinite && a.largest.bits == b.largest.bits &&
          std::abs(a.squares.value() - b.squares.value()) <= 1e-12 * b.squares.value();
 };

@@ -77,9 +77,16 @@ def goals():
                 yield "", "all in 16 bits", 0.95, case + "lowp", case + "all_in_16_bits"
     for name, asked, case in SHARES:
         yield name, copy, asked, case + "/lowp", None
+        if case in OF_TORCH:
+            yield "", torch, 1.0, case + "/lowp", case + "/torch"
 
 
 BF16, E4M3 = "bfloat16", "float8_e4m3fn"
+OF_TORCH = {case for case in (
+    *(f"{norm}_norm/{BF16}/{n}" for norm in ("rms", "layer") for n in (128, 1024, 4096)),
+    *(f"{norm}_norm_backward/{BF16}/{n}" for norm in ("rms", "layer") for n in (1024, 4096)),
+    f"log_softmax/{BF16}/1024", f"softmax_backward/{BF16}/1024", f"cross_entropy/{BF16}/50304",
+    f"gelu/{BF16}", f"gelu_tanh/{BF16}")}
 SHARES = [
     *((f"{a} to {b}", asked, f"cast/{a}->{b}/{how}") for a, b, asked, how in (
         ("float16", "float", 0.97, "exact"), (E4M3, "float", 0.95, "exact"),
@@ -128,7 +135,7 @@ SHARES = [
     *((f"{name}, {types.replace('->', ' to ')}", asked, f"{case}/{types}")
       for name, case, by in (("census", "census", (0.75, 0.9, 0.9)), ("range", "abs_range", (0.97,) * 3))
       for types, asked in zip(("float->float16", f"{BF16}->float16", f"{BF16}->{E4M3}"), by)),
-    *((f"{name}, {BF16}", 0.97, f"{name}/{BF16}") for name in ("measure", "unscale", "sum")),
+    *((f"{name}, {BF16}", 0.97, f"{name}/{BF16}") for name in ("measure", "sum")),
 ]
 
 

@@ -186,6 +186,65 @@ def softmax(case):
     return launch
 
 
+# function(x, dy, weight, bias), of a case's name, for rows of normal numbers.
+ROWS = {
+    "log_softmax": lambda x, dy, w, b: torch.log_softmax(x, -1),
+    "softmax_backward": lambda x, dy, w, b: torch.ops.aten._softmax_backward_data(dy, x, -1, x.dtype),
+    "rms_norm": lambda x, dy, w, b: torch.rms_norm(x, x.shape[-1:], w, 1e-6),
+    "layer_norm": lambda x, dy, w, b: torch.layer_norm(x, x.shape[-1:], w, b, 1e-6),
+    "rms_norm_backward": lambda x, dy, w, b: gradients(
+        lambda x, w: torch.rms_norm(x, x.shape[-1:], w, 1e-6), dy, x, w),
+    "layer_norm_backward": lambda x, dy, w, b: gradients(
+        lambda x, w, b: torch.layer_norm(x, x.shape[-1:], w, b, 1e-6), dy, x, w, b),
+    "gelu": lambda x, dy, w, b: torch.nn.functional.gelu(x),
+    "gelu_tanh": lambda x, dy, w, b: torch.nn.functional.gelu(x, approximate="tanh"),
+}
+
+
+def gradients(function, dy, *leaves):
+    """All gradients of leaves. PyTorch computes the function first, so its time is in the figure, too."""
+    leaves = [each.detach().requires_grad_() for each in leaves]
+    return torch.autograd.grad(function(*leaves), leaves, dy)
+
+
+def rows(case):
+    name, form, *columns = case.name.split("/")[:-1]
+    dtype = getattr(torch, {"float": "float32"}.get(form, form))
+    n = int(columns[0]) if columns else 1024
+    x, dy = ([each.view(-1, n) for each in normal(dtype)] for _ in range(2))
+    weight, bias = (torch.randn(n, device=DEVICE).to(dtype) for _ in range(2))
+    function = ROWS[name]
+
+    def launch(i):
+        function(x[i % SETS], dy[i % SETS], weight, bias)
+
+    few = CHECKED // n
+
+    def first(results):
+        return results[0] if isinstance(results, tuple) else results
+
+    got = first(function(x[0][:few], dy[0][:few], weight, bias)).double()
+    want = first(function(*(each.double() for each in (x[0][:few], dy[0][:few], weight, bias))))
+    expect(((got - want).abs() <= 2**-6 * (want.abs() + want.abs().mean())).all(), "another function")
+    return launch
+
+
+def cross_entropy(case):
+    """Losses and the derivative, which PyTorch makes in several passes."""
+    form, classes = case.name.split("/")[1:3]
+    n = int(classes)
+    count = ELEMENTS // n
+    x = [each[:count * n].view(count, n) for each in normal(getattr(torch, form), 3.0)]
+    labels = torch.randint(0, n, (count,), device=DEVICE)
+
+    def launch(i):
+        logits = x[i % SETS].detach().requires_grad_()
+        torch.nn.functional.cross_entropy(logits, labels, reduction="sum").backward()
+
+    expect(count > 0, "no rows")
+    return launch
+
+
 def triton_cast(case):
     import triton_cast as kernel
 
@@ -230,4 +289,8 @@ def build(case):
     """launch(i), which has shown that it computes what it says."""
     if case.name.startswith("softmax/"):
         return softmax(case)
+    if case.name.startswith("cross_entropy/"):
+        return cross_entropy(case)
+    if case.name.split("/")[0] in ROWS:
+        return rows(case)
     return (adamw if case.name.endswith("/torch_fused") else BUILDERS[case.name])(case)
