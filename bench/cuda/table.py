@@ -109,7 +109,8 @@ SHARES = [
        f"{case}_norm_backward/{form}/{n}")
       for name, case in (("RMS", "rms"), ("layer", "layer")) for form in (BF16, "float")
       for n in (128, 1024, 4096, 8192)),
-    *((f"cross entropy with its derivative, {form}, {n} classes", asked, f"cross_entropy/{form}/{n}")
+    *((f"cross entropy with its derivative, {form}, {n} classes", asked,
+       f"cross_entropy/{form}/{n}")
       for form, n, asked in ((BF16, 50304, 0.93), ("float", 50304, 0.93), (BF16, 128, 0.9))),
     *((f"{name}, {BF16}", 0.93, f"{name}/{BF16}") for name in (
         "gelu", "gelu_tanh", "gated_silu", "gelu_backward")),
@@ -133,7 +134,8 @@ SHARES = [
           (BF16, ", rotated", "nearest_even", 0.9, ",rotated"),
           (BF16, ", 4over6", "nearest_even", None, ",4over6"))),
     *((f"{name}, {types.replace('->', ' to ')}", asked, f"{case}/{types}")
-      for name, case, by in (("census", "census", (0.75, 0.9, 0.9)), ("range", "abs_range", (0.97,) * 3))
+      for name, case, by in (("census", "census", (0.75, 0.9, 0.9)),
+                             ("range", "abs_range", (0.97,) * 3))
       for types, asked in zip(("float->float16", f"{BF16}->float16", f"{BF16}->{E4M3}"), by)),
     *((f"{name}, {BF16}", 0.97, f"{name}/{BF16}") for name in ("measure", "sum")),
 ]
