@@ -29,7 +29,10 @@ inline constexpr float exp_rounder = 0x1.8p23f + (Sign == of_minus ? minus_exp_b
 template <int Sign, class F>
 LOWP_FN F times_power_of_two(F const& e, F const& n, F const& rounded) {
   if constexpr (requires { lane<F>::times_power_of_two(e, n); }) {
-    return lane<F>::times_power_of_two(e, n);
+    if constexpr (Sign == of_minus)
+      return lane<F>::times_power_of_two(e, n, lanes::broadcast<F>(-152.0f));
+    else
+      return lane<F>::times_power_of_two(e, n);
   } else if constexpr (Sign == of_minus) {
     // The first product is exact, so that only the second one rounds; below -150 both become 0.
     F const product = lanes::mul(e, lanes::from_bits<F>(lanes::bits(rounded) << 23));
