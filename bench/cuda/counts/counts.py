@@ -171,8 +171,8 @@ CASES = {
     "nvfp4_4over6/quantization_report": Case(
         "quantize, bfloat16 to NVFP4, 4over6", [2], [1 / 2], 1 / 16, repeats=True, chunks=4,
         also={r"MUFU\.RCP": 2},  # an error for each of two scales
-        budget={"sm_80": 2.3, "sm_90": 3.15, "sm_100a": 4.7},
-        bound="two errors with a division each, equal to the package's in every bit."),
+        budget={"sm_80": 2.15, "sm_90": 3.0, "sm_100a": 3.7},
+        bound="two errors, equal to the package's in every bit."),
     "mxfp4_bf16/copy_element": Case("quantize, bfloat16 to MXFP4", [2], [1 / 2], 1 / 32,
                                     chunks=4),
     "mxfp4_bf16/quantization_report": Case("quantize, bfloat16 to MXFP4, tiles of 32 x 32", [2],
@@ -212,7 +212,8 @@ CASES = {
     "adamw_companded": Case("AdamW, 8-bit states of FlashOptim, per_slot", [2, 2, 1, 1], [2, 1, 1],
                             2 * 2 / 32, repeats=True,
                             also=ADAMW | {r"F2I\S*FLOOR": 9 / 8},  # codes of both moments
-        budget={"sm_80": 1.15, "sm_90": 1.6, "sm_100a": 2.55},
+        # Registers for four blocks: an instruction more, but an H100 takes .94 of the time.
+        budget={"sm_80": 1.15, "sm_90": 1.61, "sm_100a": 2.55},
         bound="two divisions and two roots, equal to the package's in every bit.",
         traffic={"reads": 1.06}),  # a scale for each chunk
     "adamw_list": Case("AdamW, all bfloat16, stochastic, list", [2] * 4, [2] * 3,
