@@ -205,8 +205,8 @@ FAULTS = [
     ("simd/rows/row_loop.hpp", "lanes::add(out.load(k), result)", "result", "nn/backward"),
     ("cuda/rows/row_sum.hpp", "x_.encode(thread, x, first_ + column, count);", "x_.encode(thread, x, column, count);", "cuda/normalization"),
     ("cuda/rows/row_sum.hpp", "x[k] = x_.written(k);", "", "cuda/normalization"),
-    ("cuda/rows/row_kernel.hpp", "out[k] = lanes::add(old[k], out[k]);", ";", "cuda/normalization"),
-    ("cuda/rows/row_kernel.hpp", "marked - column <= place(Count - 1) - column", "marked - column < place(Count - 1) - column", "cuda/rows"),
+    ("cuda/rows/row_results.hpp", "out[k] = lanes::add(old[k], out[k]);", ";", "cuda/normalization"),
+    ("cuda/rows/row_results.hpp", "marked - column <= place(Count - 1) - column", "marked - column < place(Count - 1) - column", "cuda/rows"),
     ("cuda/rows/row_plan.hpp", "if (codes.is_cached) return codes;", "", "cuda/block_rows"),
     # Activations: digits of the tail, signs, ends, derivatives.
     ("nn/activation_functions.hpp", "bounded_exp<of_minus>(half_square, surplus)", "bounded_exp<of_minus>(half_square)", "nn/activation"),

@@ -80,6 +80,8 @@ class accessor {
       after_.template store<Width>(count, thread, address(first));
   }
 
+  /// Begins elsewhere from now on.
+  LOWP_FN void move(void* data) { data_ = static_cast<pointer>(data); }
   LOWP_FN auto& codes(int pass) { return before_[pass]; }
   LOWP_FN std::uint32_t code(int pass, int k) const { return before_[pass].code(k); }
   LOWP_FN static float decoded(std::uint32_t code) {

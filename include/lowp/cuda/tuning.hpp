@@ -55,6 +55,10 @@ struct tuning {
                                                             : 4;
   }
 
+  /// The most blocks whose threads have short rows, the next one loaded ahead: whole turns of
+  /// 3, 4 or 5 blocks.
+  static constexpr std::size_t short_row_blocks = 132 * 60;
+
   /// The labels that a thread counts, and the most blocks that count. Each block leaves a number.
   static constexpr std::uint64_t labels_of_thread = 16, most_label_tiles = 1024;
 

@@ -6,7 +6,7 @@
 // bench/cuda/README.md has instructions.
 #pragma once
 
-#include <lowp/cuda/rows/row_folder.hpp>
+#include <lowp/cuda/rows/row_results.hpp>
 
 namespace lowp::cuda {
 
@@ -17,19 +17,20 @@ template <unsigned TeamThreads, class Operation, class To, class Scores, class C
           class Statistics, class Sum, class Thread>
 class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
                  Thread>
-    : row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
-                 Thread> {
+    : row_results<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
+                  Thread> {
   using base =
-      row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
-                 Thread>;
+      row_results<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
+                  Thread>;
   using base::call_, base::thread_, base::team_, base::codes_, base::cached_, base::end_;
   using base::has_visible, base::uses_scores, base::keeps, base::last_fold, base::stride;
   using base::room, base::is_cached, base::within_chunk, base::recall, base::has_chunks, base::kept;
+  using base::write_statistics, base::compute, base::finish;
   using typename base::call_type, typename base::team_type, typename base::hardware,
       typename base::state, typename base::indices, typename base::scores_of_chunk,
       typename base::whole;
+  using typename base::columns_of_chunk;
   static_assert(!To::is_random);
-  using columns_of_chunk = float[Columns::size][chunk_size];
   /// The elements that a thread writes at once if it does not write chunks. More would spill.
   static constexpr unsigned turn = Scores::size > 2 ? 2 : 4;
   /// True if a thread writes halves of chunks, so that a warp's stores cover whole lines. Then it
@@ -56,6 +57,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       : base(call, thread), sums_(sums()) {}
 
   LOWP_FN void run() {
+    if constexpr (call_type::may_be_short)
+      if (call_.is_short) return run_short();
     if constexpr (Sum::sums != 0) {
       sums_.run([&](std::uint64_t r, bool is_row) { run_row(r, is_row); });
     } else {
@@ -66,6 +69,58 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   }
 
  private:
+  /// Runs rows of one chunk a thread, which stay in registers. The next one is loaded ahead.
+  LOWP_FN void run_short() {
+    std::uint32_t const first = team_.first_of_chunk();
+    bool const has_chunk = first < call_.columns;
+    std::uint64_t const step = thread_.blocks() * team_.count();
+    std::uint64_t r = thread_.block() * team_.count() + team_.number();
+    row_accessors<Scores, hardware, 2> from(call_.scores, r);
+    row_accessors<Columns, hardware, 1> with(call_.per_column, 0);
+    columns_of_chunk weight;
+    auto const load = [&](std::uint64_t row) {
+      if (has_chunk && row < call_.rows)
+        from.template load<whole::value>(1, thread_, first, chunk_size);
+    };
+    load(r);
+    if (has_chunk) with.template load<whole::value>(0, thread_, first, chunk_size);
+    with.decode(thread_, 0, weight);
+    for (; team_.any(r < call_.rows); r += step) {
+      bool const is_row = r < call_.rows;
+      from.move(call_.scores, r + step);
+      load(r + step);
+      state s{};
+      if (is_row) detail::start_row(call_.operation, s, r);
+      scores_of_chunk x;
+      float value[chunk_size], out[chunk_size], old[chunk_size];
+      from.decode(thread_, 0, x);
+      fold_short<0>(r, s, x, value, has_chunk && is_row);
+      write_statistics(r, s, is_row, call_.statistics);
+      if (!has_chunk || !is_row) continue;
+      row_accessor<To, hardware, 1> to(call_.to, r);
+      if constexpr (To::is_read) {
+        to.template load<whole::value>(0, thread_, first, chunk_size);
+        to.decode(thread_, 0, old);
+      }
+      finish(s, x, value, weight, old, first, 1, 0, out);
+      to.encode(thread_, out, first, chunk_size);
+      to.template store<whole::value>(thread_, first, chunk_size);
+    }
+  }
+  template <int K>
+  LOWP_FN void fold_short(std::uint64_t r, state& s, scores_of_chunk const& x,
+                          float (&value)[chunk_size], bool has_chunk) {
+    if constexpr (K <= last_fold) {
+      bool wants = r < call_.rows;
+      do {
+        typename base::template fold_type<K> folded;
+        if (wants && has_chunk) base::template fold_some<K, 1>(s, x, value, chunk_size, folded);
+        auto const total = folded.total(team_);
+        wants = wants && detail::takes_total_again(call_.operation, fold::number<K>{}, s, total);
+      } while (base::template repeats<K> && team_.any(wants));
+      fold_short<K + 1>(r, s, x, value, has_chunk);
+    }
+  }
   /// @param is_row  false if only other teams of the warp have a row
   LOWP_FN void run_row(std::uint64_t r, bool is_row) {
     state s{};
@@ -97,18 +152,6 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       return {};
     }
   }
-  template <std::size_t... K, class... Statistic>
-  LOWP_FN void write_statistics(
-      [[maybe_unused]] std::uint64_t r, [[maybe_unused]] state const& s, bool is_row,
-      row_operands<std::index_sequence<K...>, Statistic...> const& all) const {
-    // The row may have started with its old statistics. A block has waited since, in its folds.
-    if constexpr (team_type::is_warp && sizeof...(K) != 0) thread_.warp_barrier();
-    if (team_.thread() != 0 || !is_row) return;
-    (row_accessor<Statistic, hardware, 1>(all.indexed<K, row_operand<Statistic>>::value, r)
-         .write_one(thread_, call_.operation.statistic(fold::number<static_cast<int>(K)>{}, s)),
-     ...);
-  }
-
   LOWP_FN void write_row(std::uint64_t r, state const& s, std::uint32_t columns) const {
     row_accessors<Scores, hardware, 1> from(call_.scores, r);
     row_accessors<Columns, hardware, 1> with(call_.per_column, 0);
@@ -186,8 +229,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         if constexpr (To::is_read) old[k] = to.element(thread_, e);
         if constexpr (Sum::sums != 0) sums_.template add<1>(call_.operation, s, x, k, e);
       }
-      if (!this->has_floats()) compute<int{turn}>(s, x, value);
-      finish<int{turn}>(s, x, value, weight, old, first, apart, 0, out);
+      if (!this->has_floats()) base::template compute<int{turn}>(s, x, value);
+      base::template finish<int{turn}>(s, x, value, weight, old, first, apart, 0, out);
       to.encode(thread_, out, 0, chunk_size);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < int{turn}; ++k) {
@@ -195,61 +238,6 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         if (e < columns) to.store_element(thread_, e, k);
       }
     }
-  }
-  /// Computes the values of a chunk's first elements, if results are made of these.
-  template <int Count = chunk_size>
-  LOWP_FN void compute([[maybe_unused]] state const& s, [[maybe_unused]] scores_of_chunk const& x,
-                       [[maybe_unused]] float (&value)[chunk_size]) const {
-    if constexpr (!uses_scores) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < Count; ++k) {
-        float const of_element = base::template value_at<last_fold>(s, x, k, indices{});
-        value[k] = detail::kept_of(call_.operation, of_element,
-                                   call_.operation.term(fold::number<last_fold>{}, of_element));
-      }
-    }
-  }
-  /// Makes the results of these. `column` is that of the first one, and the next is `apart`. Those
-  /// of a second half are `more` further away.
-  template <int Count = chunk_size>
-  LOWP_FN void finish(state const& s, scores_of_chunk const& x, float (&value)[chunk_size],
-                      columns_of_chunk const& weight,
-                      [[maybe_unused]] float const (&old)[chunk_size],
-                      [[maybe_unused]] std::uint32_t column, [[maybe_unused]] unsigned apart,
-                      [[maybe_unused]] unsigned more, float (&out)[chunk_size]) const {
-    [[maybe_unused]] auto const place = [=](int k) {
-      return column + static_cast<unsigned>(k) * apart + (k < chunk_size / 2 ? 0 : more);
-    };
-    if constexpr (has_visible)
-      if (place(Count - 1) >= end_) {
-        LOWP_UNROLL_ON_GPU
-        for (int k = 0; k < Count; ++k)
-          if (place(k) >= end_) value[k] = 0;
-      }
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < Count; ++k)
-      out[k] = result(s, x, value[k], weight, k, indices{}, typename Columns::indices{});
-    if constexpr (requires { call_.operation.marked_result(s, value[0]); })
-      if (auto const marked = static_cast<std::uint32_t>(s.marked);
-          marked - column <= place(Count - 1) - column) {
-        LOWP_UNROLL_ON_GPU
-        for (int k = 0; k < Count; ++k)
-          if (place(k) == marked) out[k] = call_.operation.marked_result(s, value[k]);
-      }
-    if constexpr (To::is_read) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < Count; ++k) out[k] = lanes::add(old[k], out[k]);
-    }
-  }
-  template <std::size_t... K, std::size_t... J>
-  LOWP_FN float result(state const& s, [[maybe_unused]] scores_of_chunk const& x,
-                       [[maybe_unused]] float const& value,
-                       [[maybe_unused]] columns_of_chunk const& weight, [[maybe_unused]] int k,
-                       std::index_sequence<K...>, std::index_sequence<J...>) const {
-    if constexpr (uses_scores)
-      return call_.operation.result(s, x[K][k]..., weight[J][k]...);
-    else
-      return call_.operation.result(s, value, weight[J][k]...);
   }
 
   sums_type sums_;

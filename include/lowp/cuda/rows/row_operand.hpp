@@ -41,6 +41,12 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
       : row_accessor(s.kernel_operand,
                      static_cast<T*>(s.data) + s.rows.row(r) * s.stride + column) {}
 
+  /// Goes on to row r. Slot 0 takes what slot 1 has.
+  LOWP_FN void move(row_operand<KernelOperand> const& s, std::uint64_t r) {
+    base::codes(0) = base::codes(1);
+    row_ = static_cast<T*>(s.data) + s.rows.row(r) * s.stride;
+    base::move(row_);
+  }
   template <class Thread>
   LOWP_FN std::uint32_t code(Thread const& thread, std::uint32_t column) const {
     chunk<T> code;
@@ -172,6 +178,9 @@ class row_accessors<row_operands<std::index_sequence<K...>, KernelOperand...>, H
           ? void()
           : base<K, KernelOperand>::value.template load<Width>(i, thread, column, count)),
      ...);
+  }
+  LOWP_FN void move(kernel_operands const& s, [[maybe_unused]] std::uint64_t r) {
+    (base<K, KernelOperand>::value.move(s.indexed<K, row_operand<KernelOperand>>::value, r), ...);
   }
   LOWP_FN void decode([[maybe_unused]] auto const& thread, [[maybe_unused]] int i,
                       [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {

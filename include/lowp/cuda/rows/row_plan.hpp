@@ -19,6 +19,11 @@ struct row_kernel_call {
       Sum::is_random || Sum::sums != 0);  // two blocks share the memory of rows and sums
   static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
+  /// True if a row of one chunk a thread may stay in registers. Two operands of columns would take
+  /// so many that fewer blocks have long rows.
+  static constexpr bool may_be_short =
+      TeamThreads == warp_threads && !has_visible && Sum::operands == 0 && Sum::sums == 0 &&
+      Columns::indices::size() < 2 && sizeof(typename To::type) < 4;
 
   Operation operation;
   std::uint64_t rows;
@@ -30,6 +35,7 @@ struct row_kernel_call {
   [[no_unique_address]] Sum sum;
   int width;                   ///< widest permitted accesses
   bool is_cached, has_floats;  ///< true if shared memory has a whole row, and if as floats
+  bool is_short;               ///< true if a thread has one whole chunk of a row, or none
   std::uint32_t room;          ///< elements of shared memory for an operand of a row, in row_units
   std::uint32_t shift;         ///< log2 of the threads that have a row of a warp
   std::uint32_t dynamic_bytes;
@@ -156,10 +162,17 @@ void run_row_call(Grid& grid,
   using scores_type = std::remove_const_t<decltype(scores)>;
   using columns_type = std::remove_const_t<decltype(per_column)>;
   using statistics_type = std::remove_const_t<decltype(statistics)>;
-  row_plan const plan = plan_of<Operation, scores_type, Sum>(grid, call.columns);
+  row_plan plan = plan_of<Operation, scores_type, Sum>(grid, call.columns);
+  using short_call = row_kernel_call<warp_threads, Operation, to_type, scores_type, columns_type,
+                                     statistics_type, Sum>;
+  bool const is_short = short_call::may_be_short && width == widths[0] &&
+                        call.columns % chunk_size == 0 && call.columns <= fold::sums;
+  if (is_short && call.columns <= 4 * chunk_size) plan.threads = 1u << (plan.shift = 2);
+  if (is_short) plan.room = 0;
   std::size_t const teams = grid.threads() / plan.threads;
   auto const run = [&](auto threads) {
     std::size_t tiles = (call.rows + teams - 1) / teams;
+    if (is_short) tiles = std::min(tiles, tuning::short_row_blocks);
     if constexpr (Sum::sums != 0) {
       std::size_t const lines = sum.lines.count();
       tiles = !sum.lines.has_groups() || lines < tuning::busy_blocks
@@ -179,6 +192,7 @@ void run_row_call(Grid& grid,
         .width = width,
         .is_cached = plan.is_cached,
         .has_floats = plan.has_floats,
+        .is_short = is_short,
         .room = static_cast<std::uint32_t>(plan.room / row_unit),
         .shift = plan.shift,
         .dynamic_bytes = static_cast<std::uint32_t>(plan.room * plan.bytes * teams),

@@ -5,8 +5,9 @@
 //     warp     thread 0: elements 0 1 2 3 4 5 6 7, 256 257 ...     thread 1: 8 9 ...
 //     block    thread 0: elements 0, 256, 512 ...                  thread 1: 1, 257 ...
 //
-// Short rows share a warp: 8 threads have a row of at most 64 elements, 16 one of 128. The other
-// sums are zero, so the bits are the same. A warp's rows take each step together.
+// Short rows share a warp: 8 threads have a row of at most 64 elements, 16 one of 128, and 4 have
+// one of 32 that stays in registers. The other sums are zero, so the bits are the same. A warp's
+// rows take each step together.
 #pragma once
 
 #include <lowp/cuda/rows/row_operand.hpp>
@@ -70,6 +71,14 @@ class row_team {
     unsigned const distance = threads() / 2;
     halve<4>(x, distance);
     halve<2>(x, distance / 2);
+    if (distance < 4) {  // four threads have two sums each
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < 2; ++k) {
+        x[k] = lanes::add(x[k], other(x[k], distance));
+        x[k] = lanes::add(x[k], other(x[k], distance / 2));
+      }
+      return lanes::add(x[0], x[1]);
+    }
     halve<1>(x, distance / 4);
     return among_far<fold::sum>(among_near<fold::sum>(x[0], distance), distance);
   }
@@ -84,7 +93,8 @@ class row_team {
   template <class Fold>
   LOWP_FN float among_far(float x, unsigned distance) const {
     LOWP_UNROLL_ON_GPU
-    for (int i = 0; i < 3; ++i, distance /= 2) x = detail::fold_of(Fold{}, x, other(x, distance));
+    for (int i = 0; i < 3; ++i, distance /= 2)
+      if (i < 2 || distance != 0) x = detail::fold_of(Fold{}, x, other(x, distance));
     return x;
   }
   template <class Fold>
