@@ -144,6 +144,8 @@ SHARES = [
 class Run:
     def __init__(self, folder):
         self.context, self.versions, self.rows, self.samples = {}, {}, [], []
+        tests = folder / "tests.csv"  # a program and the tests that passed, or what happened
+        self.tests = [line.split(",", 1) for line in tests.read_text().splitlines()] if tests.exists() else []
         for path in sorted(folder.glob("*.json")):
             data = json.loads(path.read_text())
             self.versions.update(data["context"].pop("versions", {}))
@@ -221,19 +223,18 @@ def reasons(run):
 BRIEF = (
     ("float to bfloat16, stochastic", STOCHASTIC + "lowp",
      (("torch.compile", STOCHASTIC + "torch_compile"), ("Triton", STOCHASTIC + "triton_randint4x"))),
-    ("bfloat16 to float8_e4m3fn, with scale and amax", SCALED + "lowp",
-     (("torch.compile", SCALED + "torch_compile"),)),
+    ("bfloat16 to float", "cast/bfloat16->float/exact/lowp",
+     (("PyTorch", "cast/bfloat16->float/exact/torch"),)),
     ("AdamW, all bfloat16, stochastic", ADAMW.format("stochastic") + "lowp",
      (("PyTorch, fused, nearest", ADAMW.format("nearest_even") + "torch_fused"),)),
     ("the same with bitsandbytes' 8-bit moments",
      "update/adamw/bfloat16,bfloat16,dynamic8_256,dynamic8_256/stochastic/lowp", ()),
     ("the same, 400 biases and norms in one launch", LIST.format("stochastic") + "lowp",
      (("PyTorch, fused, nearest", LIST.format("nearest_even") + "torch_fused"),)),
-    ("softmax, bfloat16, 8192 columns", "softmax/bfloat16/8192/lowp",
-     (("PyTorch", "softmax/bfloat16/8192/torch"),)),
-    ("softmax, bfloat16, 128 columns", "softmax/bfloat16/128/lowp",
-     (("PyTorch", "softmax/bfloat16/128/torch"),)),
-    ("derivative of RMS norm, bfloat16, 4096 columns", "rms_norm_backward/bfloat16/4096/lowp", ()),
+    *((name, f"{case}/lowp", (("PyTorch", f"{case}/torch"),)) for name, case in (
+        ("softmax, bfloat16, 8192 columns", "softmax/bfloat16/8192"),
+        ("softmax, bfloat16, 128 columns", "softmax/bfloat16/128"),
+        ("derivative of RMS norm, bfloat16, 1024 columns", "rms_norm_backward/bfloat16/1024"))),
 )
 
 
@@ -307,6 +308,10 @@ def facts(run):
     yield "memory clock", spread_of(samples, 2, "MHz")
     yield "power", spread_of(samples, 3, "W")
     yield "ECC", samples[0][6] if samples else UNKNOWN
+    if run.tests:
+        passed = [int(n) for _, n in run.tests if n.isdigit()]
+        yield "device tests", "; ".join([f"{sum(passed)} of {len(passed)} programs passed"] + [
+            f"{name}: {what}" for name, what in run.tests if not what.isdigit()])
     yield "commit", c.get("commit", UNKNOWN)
     yield "date", c.get("date", UNKNOWN)
 
@@ -374,8 +379,9 @@ them to `bench/cuda/measured`, and `python3 bench/cuda/table.py` makes this page
 - A time is that of a CUDA graph of {launches} or more launches, divided by their number; {replays} replays after
   {warm_ups} that do not count ([timing.cuh](timing.cuh)). Launches take turns on sets of operands.
   Each operand takes 512 MiB in all its sets; in lists, all operands together do.
-- Data are normal random numbers. Before a case is timed, all bits of one launch are compared with what
-  the host library computes; if they differ, there is no figure.
+- Data are normal random numbers; moments in blocks are those of before the first step. Before a case is timed,
+  all bits of one launch are compared with what the host library computes, on all elements or on 2^22; if
+  they differ, there is no figure.
 - Peers ([peers.py](peers.py)) show before they are timed that they round as they should. PyTorch and
   Triton run in CUDA graphs too; JAX is timed by the host's clock over as many launches.
 
