@@ -310,7 +310,7 @@ def facts(run):
     yield "ECC", samples[0][6] if samples else UNKNOWN
     if run.tests:
         passed = [int(n) for _, n in run.tests if n.isdigit()]
-        yield "device tests", "; ".join([f"{sum(passed)} of {len(passed)} programs passed"] + [
+        yield "device tests", "; ".join([f"{sum(passed)} tests of {len(passed)} programs passed"] + [
             f"{name}: {what}" for name, what in run.tests if not what.isdigit()])
     yield "commit", c.get("commit", UNKNOWN)
     yield "date", c.get("date", UNKNOWN)
