@@ -73,7 +73,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   LOWP_FN void run_short() {
     std::uint32_t const first = team_.first_of_chunk();
     bool const has_chunk = first < call_.columns;
-    std::uint64_t const step = thread_.blocks() * team_.count();
+    std::uint64_t const distance = thread_.blocks() * team_.count();
     std::uint64_t r = thread_.block() * team_.count() + team_.number();
     row_accessors<Scores, hardware, 2> from(call_.scores, r);
     row_accessors<Columns, hardware, 1> with(call_.per_column, 0);
@@ -85,10 +85,10 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     load(r);
     if (has_chunk) with.template load<whole::value>(0, thread_, first, chunk_size);
     with.decode(thread_, 0, weight);
-    for (; team_.any(r < call_.rows); r += step) {
+    for (; team_.any(r < call_.rows); r += distance) {
       bool const is_row = r < call_.rows;
-      from.move(call_.scores, r + step);
-      load(r + step);
+      from.move(call_.scores, r + distance);
+      load(r + distance);
       state s{};
       if (is_row) detail::start_row(call_.operation, s, r);
       scores_of_chunk x;
