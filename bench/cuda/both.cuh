@@ -44,8 +44,8 @@ struct rows_of {
   std::size_t rows, columns;
 };
 
-/// An operand with elements for each element of the rows or for each `Part` of these, for a column,
-/// for a row. `shape` gives it numbers.
+/// An operand with an element for each `Part` elements of the rows. `shape` gives it numbers.
+/// A `line` has one for each column, a `column` one for each row.
 template <class T, class Shape = normal, std::size_t Part = 1>
 struct tensor {
   using type = T;

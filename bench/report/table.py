@@ -16,7 +16,7 @@ within a round. A table has the median of the rounds, in a column for each kind 
 the first has, in brackets, the least and the greatest.
 bounds.json has the reason of each figure that misses its goal, by the name of its row:
 {"float16 to float": "..."}, or by kind: {"float16 to float": {"Zen 4": "..."}}. $vector and $avx2 stand
-for the row's vector instructions for 16 elements, $cycles for those of one element at two such
+for the row's vector instructions for 16 elements. $cycles are those of one element at two such
 instructions a cycle.
 """
 import json
@@ -364,9 +364,9 @@ cell: the library lacks that operation, or was not measured; `-`: not on that ki
 {topics}
 ## Pages and prefetches
 
-On AMD's processors lowp prefetches nothing, and streams what it only writes. Elsewhere it prefetches 2 KB ahead
-where it draws bits or reads doubles and integers, and from memory where it writes nothing. Intel's with AVX512_BF16 stream what begins at a multiple of
-64 bytes, and prefetch what is read beside. `std::vector` gets pages of 4 KB. Huge ones may make streams
+On AMD's processors lowp prefetches nothing, and streams what it only writes. Elsewhere it prefetches 2 KB ahead.
+It does so where it draws bits, reads doubles or integers, or writes nothing. Intel's with AVX512_BF16 stream
+what begins at a multiple of 64 bytes, and prefetch what is read beside. `std::vector` gets pages of 4 KB. Huge ones may make streams
 faster. Such memory begins at a multiple of 2 MB, and has `madvise(memory, bytes, MADV_HUGEPAGE)` before its first use.
 
 ## On all processors

@@ -165,7 +165,7 @@ void run_row_call(Grid& grid,
   row_plan plan = plan_of<Operation, scores_type, Sum>(grid, call.columns);
   using short_call = row_kernel_call<warp_threads, Operation, to_type, scores_type, columns_type,
                                      statistics_type, Sum>;
-  bool const is_short = short_call::may_be_short && width == widths[0] &&
+  bool const is_short = plan.is_warp && short_call::may_be_short && width == widths[0] &&
                         call.columns % chunk_size == 0 && call.columns <= fold::sums;
   if (is_short && call.columns <= 4 * chunk_size) plan.threads = 1u << (plan.shift = 2);
   if (is_short) plan.room = 0;
