@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Measures the programs of bench/README.md, or those that are named, in 5 rounds or the number that
-# comes first. Keeps the figures in bench/results, in the folder of this kind of processor, and rewrites
-# the page and the short table in README.md. Figures that are not measured now stay as they were, with their date. PYTHON, by
+# comes first. Keeps the figures in bench/results, in the folder of this kind of processor.
+# Rewrites the page and the short table in README.md. Figures that are not measured now stay as they were, with their date. PYTHON, by
 # default python3, times PyTorch and ml_dtypes if it has them.
 # Runs on x86-64 and on arm64; the latter has no columns for AVX2.
 #   PYTHON=venv/bin/python sh bench/table.sh

@@ -380,7 +380,7 @@ them to `bench/cuda/measured`, and `python3 bench/cuda/table.py` makes this page
   {warm_ups} that do not count ([timing.cuh](timing.cuh)). Launches take turns on sets of operands.
   Each operand takes 512 MiB in all its sets; in lists, all operands together do.
 - Data are normal random numbers. Moments in blocks are those of before the first step.
-- Before a case is timed, all bits of one launch are compared with the host library's, on all elements or on 2^22.
+- Before a case is timed, one launch's bits are compared with the host library's, on all elements or 2^22.
   If they differ, there is no figure.
 - Peers ([peers.py](peers.py)) show before they are timed that they round as they should. PyTorch and
   Triton run in CUDA graphs too; JAX is timed by the host's clock over as many launches.

@@ -137,7 +137,7 @@ def table(kinds, topic, bounds):
 
 
 def bound(text, kinds):
-    """What bounds a row that has missed its goal on these kinds."""
+    """Returns what bounds a row that has missed its goal on these kinds."""
     if isinstance(text, dict):
         return " ".join(f"On {kind}: {text.get(kind, 'not analysed.')}" for kind in kinds)
     return text or "not analysed."

@@ -80,7 +80,7 @@ class accessor {
       after_.template store<Width>(count, thread, address(first));
   }
 
-  /// Begins elsewhere from now on.
+  /// Begins elsewhere.
   LOWP_FN void move(void* data) { data_ = static_cast<pointer>(data); }
   LOWP_FN auto& codes(int pass) { return before_[pass]; }
   LOWP_FN std::uint32_t code(int pass, int k) const { return before_[pass].code(k); }
@@ -137,7 +137,7 @@ class accessor {
     return {before_[pass].signs(0), before_[pass].signs(1)};
   }
 
-  /// Returns the accessor whose mode needs keys, and what that draws from.
+  /// Returns the accessor whose mode needs keys, and its source of draws.
   LOWP_FN accessor& keyed()
     requires(KernelOperand::has_keys)
   {

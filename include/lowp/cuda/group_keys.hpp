@@ -8,8 +8,8 @@
 
 namespace lowp::cuda {
 
-/// The key of a group, as a thread's draws need it: the high half of word b enters if bit b of an
-/// element's place is set, and the low half if bit b + 3 is. The high half of word 3 always does.
+/// The key of a group, as a thread's draws need it. The high half of word b enters if bit b of an
+/// element's place is set. The low half does if bit b + 3 is; the high half of word 3 always does.
 struct group_key {
   piece<16> words;
 

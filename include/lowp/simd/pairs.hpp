@@ -5,8 +5,8 @@
 //     in order  [ b0 b1   b2 b3 | b4 b5   b6 b7 ]   first:     b0 b1 b2 b3,  second:   b4 b5 b6 b7
 //
 // A word of two bfloat16 holds the upper halves of two floats: pairs of words need no instruction
-// that widens or narrows. Packs in order share a shuffle that narrows them. And single packs of
-// bfloat16, whose stored values are asked for.
+// that widens or narrows. Packs in order share a shuffle that narrows them. The last
+// functions store single packs of bfloat16 and return the values.
 #pragma once
 
 #include <lowp/format/basic_float.hpp>

@@ -19,8 +19,8 @@ struct row_kernel_call {
       Sum::is_random || Sum::sums != 0);  // two blocks share the memory of rows and sums
   static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
-  /// True if a row of one chunk a thread may stay in registers. Two operands of columns would take
-  /// so many that fewer blocks have long rows.
+  /// True if a row of one chunk a thread may stay in registers. With two operands of columns, fewer
+  /// blocks would have room.
   static constexpr bool may_be_short =
       TeamThreads == warp_threads && !has_visible && Sum::operands == 0 && Sum::sums == 0 &&
       Columns::indices::size() < 2 && sizeof(typename To::type) < 4;

@@ -5,9 +5,9 @@
 //     warp     thread 0: elements 0 1 2 3 4 5 6 7, 256 257 ...     thread 1: 8 9 ...
 //     block    thread 0: elements 0, 256, 512 ...                  thread 1: 1, 257 ...
 //
-// Short rows share a warp: 8 threads have a row of at most 64 elements, 16 one of 128, and 4 have
-// one of 32 that stays in registers. The other sums are zero, so the bits are the same. A warp's
-// rows take each step together.
+// Short rows share a warp: 8 threads have a row of at most 64 elements, 16 one of 128. A row of 32
+// elements that stays in registers has 4. The other sums are zero, so the bits are the same. A
+// warp's rows take each step together.
 #pragma once
 
 #include <lowp/cuda/rows/row_operand.hpp>

@@ -38,8 +38,8 @@ LOWP_HOST_FN auto is_at_edge(F const& x) {
     return lanes::mask_or(is_halfway, lanes::greater(least, lanes::magnitude(x)));
   }
 }
-/// Returns where x, the float next to a + b, may not be a + b. The difference from the larger of
-/// the two is exact, so it is the other one only if x is exact.
+/// Returns where x, the float next to a + b, may not be a + b. Its difference from the larger of
+/// the two is exact. So it is the smaller one only if x is exact.
 template <class F>
 LOWP_HOST_FN auto is_inexact(F const& x, F const& a, F const& b) {
   auto const is_b = lanes::equal(lanes::bits(lanes::sub(x, a)), lanes::bits(b));
