@@ -8,6 +8,8 @@ using namespace bench;
 using lowp::bfloat16, lowp::float16;
 using bf16 = bfloat16;
 
+constexpr float epsilon = 1e-6f;
+
 std::string at(std::string const& name, std::size_t columns) {
   return name + "/" + std::to_string(columns) + "/lowp";
 }
@@ -39,7 +41,6 @@ void measure_softmax(suite& all) {
 }
 
 void measure_norms(suite& all) {
-  constexpr float epsilon = 1e-6f;
   for (std::size_t const n : {128, 1001, 1024, 4096, 8192})
     measure_both(
         all, at("rms_norm/bfloat16", n), n, 4,
