@@ -246,7 +246,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   // A step of an optimizer looks at each meeting if its arrays are apart.
   static constexpr bool is_long = sizeof...(K) > 2;
   template <class Totals>
-  static constexpr std::size_t longest_stretch() {
+  LOWP_HOST_FN static constexpr std::size_t longest_stretch() {
     if constexpr (requires { Totals::most; })
       return Totals::most;
     else

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernel over rows, for teams of a warp and of a block. It reads a row from memory once, in
-// chunks of eight elements. Shared memory keeps the row as it was loaded, or costly values if these
-// fit. From there the results are written, in chunks again. A row that is too long for a block is
-// read anew.
+// chunks of eight elements. A short row stays in registers. Else shared memory keeps it as it was
+// loaded, or costly values if these fit. From there the results are written, in chunks again. A row
+// that is too long for a block is read anew.
 // bench/cuda/README.md has instructions.
 #pragma once
 

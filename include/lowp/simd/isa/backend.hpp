@@ -6,7 +6,8 @@
 //     base, converts<Operand>   the backend that serves calls without such an operand
 //     any_special(word...)      true if a pattern is that of an infinity or a NaN
 //     take_upper                halves of words; encode_all gives codes and their values
-//     maximum_number, smaller_or_nan, times_power_of_two   one instruction each, of reals
+//     maximum_number, smaller_or_nan   one instruction each, of reals
+//     times_power_of_two        e * 2^n of reals, and 0 where n is a third argument
 //     xor3                      of vectors, for random bits, or of words
 //     decode, encode            conversions of a format by hardware
 //     widen_bytes, decode_halves   codes of 8 bits by way of binary16: packed_codes.hpp
