@@ -386,7 +386,8 @@ them to `bench/cuda/measured`, and `python3 bench/cuda/table.py` makes this page
 
 {goals}
 
-What bounds the rows that miss, and what would move them, as Nsight Compute counts on the same device:
+What bounds the rows that miss, and what would move them. Shares of cycles and instructions are Nsight Compute's,
+on the same device and day, before the last changes to kernels:
 
 {reasons}
 
