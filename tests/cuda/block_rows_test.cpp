@@ -48,8 +48,9 @@ TYPED_TEST(block_rows, a_row_for_each_warp_of_a_block) {
     for (std::size_t i = 0; i < want.size(); ++i)
       ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
     EXPECT_EQ(grid.team_threads, 32U);
-    EXPECT_EQ(grid.dynamic_bytes,
-              8 * ((columns + 255) / 256 * 256) * (columns > 2048 ? sizeof(In) : sizeof(float)));
+    bool const is_short = columns == 256 && sizeof(In) == 2;  // it stays in registers
+    std::size_t const room = is_short ? 0 : (columns + 255) / 256 * 256;
+    EXPECT_EQ(grid.dynamic_bytes, 8 * room * (columns > 2048 ? sizeof(In) : sizeof(float)));
     EXPECT_EQ(grid.bytes_read, in.size() * sizeof(In));
     EXPECT_EQ(grid.bytes_written, in.size() * sizeof(Out));
   }
