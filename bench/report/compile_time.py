@@ -7,9 +7,9 @@
     python3 bench/report/compile_time.py --check    fails if a unit is over its budget of memory
 
 Processor time, user and system, the least of some runs in turn: other work on the machine delays a
-compiler, but makes it work little more. Between two processors the same unit still took 49 and 76
-empty units. So the check holds no time. It holds the memory that g++ allocates in all for a unit,
-which is the same on every machine. $CXX and $CXXFLAGS choose compiler and flags. Units of CUDA,
+compiler, but makes it work little more. Processors still differ in how many empty units a unit takes,
+so the check holds no time. It holds the memory that g++ allocates in all for a unit, which is the
+same on every machine. $CXX and $CXXFLAGS choose compiler and flags. Units of CUDA,
 which nvcc compiles if it is installed, take too long for the check.
 """
 import argparse
@@ -81,9 +81,9 @@ COMPILED, ONE_ISA = ['-DLOWP_COMPILED'], ['-march=sapphirerapids']
 SANITIZED = ['-fsanitize=address,undefined']
 CUDA = ['-arch=sm_90']
 
-# Name, source, options, the budget of time that is asked for, in empty units, and the budget of
-# memory that is held, in MB of g++ 12. The time of a sanitized unit is in units of the same source
-# without sanitizers, that of CUDA in empty units of CUDA.
+# Name, source, options, asked, held. Asked is a budget of time, in empty units. A sanitized unit is
+# measured by the same source without sanitizers, one of CUDA by an empty unit of CUDA. Held is a
+# budget of memory, in MB of g++ 12.
 UNITS = [
     ('an empty unit: `<vector>`, `<cmath>`', '#include <vector>\n#include <cmath>', [], None, None),
     ('a value: `bfloat16(x) + y`',
@@ -120,7 +120,7 @@ def suffix_of(i):
 
 
 def allocated_mb(command):
-    """Returns the memory that g++ allocates in all, freed or not, which its report of times ends with."""
+    """Returns the memory that g++ allocates in all, freed or not: the end of its report of times."""
     report = subprocess.run(command + ['-ftime-report'], check=True, capture_output=True, text=True).stderr
     return int(re.search(r'^ TOTAL .* (\d+)M$', report, re.MULTILINE).group(1))
 
@@ -147,10 +147,11 @@ def measure(command, runs):
 
 
 def processor_name():
-    for line in pathlib.Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines():
-        if line.startswith('model name'):
-            return line.split(':', 1)[1].strip()
-    return platform.machine()
+    lines = pathlib.Path('/proc/cpuinfo').read_text(encoding='utf-8').splitlines()
+    of = {key.strip(): value.strip() for key, _, value in (line.partition(':') for line in lines)}
+    if 'cpu family' not in of:
+        return platform.machine()
+    return f'{of["model name"]}, family {of["cpu family"]}, model {of["model"]}'
 
 
 def ratios(seconds):

@@ -385,9 +385,10 @@ What bounds the rows that are not reached:
 ## Compile time
 
 `python3 bench/report/compile_time.py` compiles one unit for each row, some times in turn. It counts processor
-time, user and system, and takes the least. Budgets are in empty units of the same
-run; those of sanitizers in units without them, those of CUDA in empty `.cu` units. A test holds the column *held*.
-It has *asked*, our own goal, or the figure with room for noise. CUDA's units take too long for the test.
+time, user and system, and takes the least. *Asked* is our goal, in empty units of the same run. Units with
+sanitizers are measured by units without them, those of CUDA by empty `.cu` units. These ratios differ by
+processor, so a test holds memory, not time. What g++ 12 allocates for a unit is the same everywhere, and may
+not exceed *held*. CUDA's units are left out.
 
 {compile_time}
 
