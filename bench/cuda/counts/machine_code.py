@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Reads the machine code of kernels, and finds the shortest way through given accesses to memory."""
 import bisect
+import collections
 import heapq
 import itertools
 import math
+import operator
 import os
 import pathlib
 import re
@@ -40,6 +42,7 @@ class Kernel:
         self.instructions = []
         self.labels = {}
         self.found = {}  # sets of instructions by pattern
+        self.next = {}  # lists of instructions by the one before
         self.registers = self.shared_bytes = None  # what ptxas says
 
     def name_after(self, prefix):
@@ -56,6 +59,11 @@ class Kernel:
 
     def after(self, i):
         """Lists the instructions to which a thread may go from instruction i."""
+        if i not in self.next:
+            self.next[i] = self.read_after(i)
+        return self.next[i]
+
+    def read_after(self, i):
         predicate, operation = re.match(r"(@\S+\s+)?(.*)", self.instructions[i]).groups()
         if re.match(r"(EXIT|RET)\b", operation):
             return [i + 1] if predicate else []
@@ -83,6 +91,22 @@ class Kernel:
         starts.update(i + 1 for i in self.matches("BRA|EXIT|RET|BRX|JMP|CALL"))
         return dict(itertools.pairwise(sorted(starts)))
 
+    def leading_to(self, goals, blocks, avoided):
+        """Returns the blocks from which a way leads to a goal."""
+        before = {}
+        for begin, end in blocks.items():
+            if avoided.isdisjoint(range(begin, end)):
+                for target in self.after(end - 1):
+                    before.setdefault(target, []).append(begin)
+        begins = sorted(blocks)
+        waiting = [begins[bisect.bisect_right(begins, goal) - 1] for goal in goals]
+        found = set(waiting)
+        while waiting:
+            more = [begin for begin in set(before.get(waiting.pop(), ())) if begin not in found]
+            found.update(more)
+            waiting += more
+        return found
+
     def shortest(self, needed, start=0, goal=None, avoided=frozenset()):
         """Returns the instructions on the shortest way that has those needed, in any order.
 
@@ -93,6 +117,13 @@ class Kernel:
         goals = self.matches("EXIT") if goal is None else {goal}
         blocks = self.blocks(start)
         matter = sorted(goals.union(avoided, *(found for found, _ in marks)))  # others are steps alone
+        leading = self.leading_to(goals, blocks, avoided)
+        stops = goals.union(avoided)
+        passed = {}  # of a block: instructions that matter, if one is a stop, how often each is needed
+        for found, _ in marks:
+            if all(found.isdisjoint(range(begin, blocks[begin])) for begin in leading):
+                return None
+        seen = collections.defaultdict(list)  # counts at a block's beginning
         first = (start, (0,) * len(marks))
         before, queue = {first: (0, None)}, [(0, first)]
         while queue:
@@ -100,8 +131,20 @@ class Kernel:
             if length > before[state][0]:
                 continue
             begin, counts = state
+            if any(all(map(operator.ge, other, counts)) for other in seen[begin]):
+                continue  # a way that is no longer has as many
+            seen[begin].append(counts)
             end = blocks[begin]
-            for i in matter[bisect.bisect_left(matter, begin):bisect.bisect_left(matter, end)]:
+            if begin not in passed:
+                inside = matter[bisect.bisect_left(matter, begin):bisect.bisect_left(matter, end)]
+                passed[begin] = inside, not stops.isdisjoint(inside), tuple(
+                    len(found.intersection(inside)) for found, _ in marks)
+            inside, has_stop, more = passed[begin]
+            if not has_stop:  # the instructions of the block at once
+                if inside:
+                    counts = tuple(map(min, map(int.__add__, counts, more), complete))
+                inside = ()
+            for i in inside:
                 if i in avoided:
                     break
                 counts = tuple(min(count + (i in found), times)
@@ -115,7 +158,7 @@ class Kernel:
                 for target in self.after(end - 1):
                     there = (target, counts)
                     far = length + end - begin
-                    if target in blocks and far < before.get(there, (math.inf,))[0]:
+                    if target in leading and far < before.get(there, (math.inf,))[0]:
                         before[there] = far, state
                         heapq.heappush(queue, (far, there))
         return None
