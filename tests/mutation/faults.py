@@ -91,7 +91,7 @@ FAULTS = [
     ("simd/streaming.hpp", "place_[i] == place && array_[i] != a", "place_[i] == place", "simd/streaming"),
     ("simd/streaming.hpp", "(reinterpret_cast<std::uintptr_t>(to) | bytes) % width == 0", "true", "simd/streaming"),
     ("lanes/exponential.hpp", "select(is_nan(x), x, detail::bounded_exp<detail::of_plus>(from_bits<F>(m)))", "detail::bounded_exp<detail::of_plus>(from_bits<F>(m))", "lanes/exponential"),
-    ("lanes/exponential.hpp", "e = lanes::fma(e, r, lanes::broadcast<F>(0x1.fffffcp-2f));", "e = lanes::add(lanes::mul(e, r), lanes::broadcast<F>(0x1.fffffcp-2f));", "lanes/exponential"),
+    ("lanes/exponential.hpp", "e = horner(e, r, 0x1.fffffcp-2f);", "e = lanes::add(lanes::mul(e, r), lanes::broadcast<F>(0x1.fffffcp-2f));", "lanes/exponential"),
     # Environment.
     ("base/environment.hpp", "if (read() != callers_) load(callers_);", "", "base/environment"),
     ("base/environment.hpp", "if ((callers_ | flags) != (mxcsr | flags)) load(mxcsr);", "", "base/environment"),
@@ -210,7 +210,7 @@ FAULTS = [
     ("cuda/rows/row_plan.hpp", "if (codes.is_cached) return codes;", "", "cuda/block_rows"),
     # Activations: digits of the tail, signs, ends, derivatives.
     ("nn/activation_functions.hpp", "bounded_exp<of_minus>(half_square, surplus)", "bounded_exp<of_minus>(half_square)", "nn/activation"),
-    ("nn/activation_functions.hpp", "select(is_negative, broadcast<F>(-0.0f), x)", "select(is_negative, broadcast<F>(0), x)", "nn/activation"),
+    ("nn/activation_functions.hpp", "broadcast<F>(-0.0f)", "broadcast<F>(0)", "nn/activation"),
     ("nn/activation_functions.hpp", "smaller_or_nan(from_bits<F>(hidden(lanes::magnitude(x))), broadcast<F>(Left::end))", "from_bits<F>(hidden(lanes::magnitude(x)))", "nn/activation"),
     ("nn/activation_functions.hpp", "mul(fma(a, broadcast<F>(minus_density_at_0), m), e)", "mul(m, e)", "nn/backward"),
     ("nn/activation_functions.hpp", "mul(mul(a, hr), h)", "mul(a, mul(hr, h))", "nn/activation"),

@@ -9,6 +9,15 @@ namespace lowp {
 
 namespace detail {
 
+/// Returns y x + c, rounded once: a step of Horner's scheme, in which y ends.
+template <class F>
+LOWP_FN F horner(F const& y, F const& x, float c) {
+  if constexpr (requires { lane<F>::fma_in_place(y, x, x); })
+    return lane<F>::fma_in_place(y, x, lanes::broadcast<F>(c));
+  else
+    return lanes::fma(y, x, lanes::broadcast<F>(c));
+}
+
 /// The signs that select e^x and e^-x.
 inline constexpr int of_plus = 1, of_minus = -1;
 /// The bias that turns n into an exponent field, for 2^n of e^-x:
@@ -66,12 +75,12 @@ LOWP_FN F bounded_exp(F const& x, Surplus const&... surplus) {
   // 1 + y + y^2 q(y) for y = Sign r. The polynomial q of degree 4 minimises the greatest relative
   // error of the result. With coefficients rounded to float, that error is 0.055 * 2^-24.
   F e = lanes::broadcast<F>(0x1.6ac36cp-10f);
-  e = lanes::fma(e, r, lanes::broadcast<F>(Sign * 0x1.123da6p-7f));
-  e = lanes::fma(e, r, lanes::broadcast<F>(0x1.555858p-5f));
-  e = lanes::fma(e, r, lanes::broadcast<F>(Sign * 0x1.55548cp-3f));
-  e = lanes::fma(e, r, lanes::broadcast<F>(0x1.fffffcp-2f));
-  e = lanes::fma(e, r, lanes::broadcast<F>(Sign * 1.0f));
-  e = lanes::fma(e, r, lanes::broadcast<F>(1.0f));
+  e = horner(e, r, Sign * 0x1.123da6p-7f);
+  e = horner(e, r, 0x1.555858p-5f);
+  e = horner(e, r, Sign * 0x1.55548cp-3f);
+  e = horner(e, r, 0x1.fffffcp-2f);
+  e = horner(e, r, Sign * 1.0f);
+  e = horner(e, r, 1.0f);
   return times_power_of_two<Sign>(e, n, rounded);
 }
 

@@ -7,6 +7,18 @@
 
 namespace lowp::detail {
 
+/// The function that takes least time for arguments of type T.
+template <class Activation, class T>
+using form_for =
+    std::conditional_t<std::is_base_of_v<gelu_function, Activation> && one_of<T, bfloat16, float16>,
+                       symmetric_activation<left_of_gelu<true>>, Activation>;
+
+/// Returns its result, which waits for a division: a kernel rounds it late.
+template <class Function>
+struct long_function : returned<Function> {
+  static constexpr bool is_long = true;
+};
+
 template <class Activation>
 struct gated {
   template <class F>
@@ -44,7 +56,8 @@ struct activation_operation : operation<Executor> {
   template <input In, output Out, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(In&& in, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
-    run(this->executor, Activation::name_of_value, make<returned<Activation>>{}, no_report,
+    run(this->executor, Activation::name_of_value,
+        make<long_function<form_for<Activation, element_of<In>>>>{}, no_report,
         write("out", out, rounding, policy), read("in", in));
   }
 };
@@ -60,7 +73,8 @@ struct gated_operation : operation<Executor> {
   template <input Gate, input Up, output Out, range_rounding R = nearest_even>
   LOWP_HOST_FN void operator()(Gate&& gate, Up&& up, Out&& out, R rounding = {},
                                overflow policy = default_overflow<element_of<Out>>) const {
-    run(this->executor, Activation::name_of_gated, make<returned<gated<Activation>>>{}, no_report,
+    run(this->executor, Activation::name_of_gated,
+        make<long_function<gated<form_for<Activation, element_of<Gate>>>>>{}, no_report,
         write("out", out, rounding, policy), read("gate", gate), read("up", up));
   }
 };
@@ -76,7 +90,7 @@ struct activation_backward_operation : operation<Executor> {
   LOWP_HOST_FN void operator()(X&& x, Dy&& dy, Dx&& dx, R rounding = {},
                                overflow policy = default_overflow<element_of<Dx>>) const {
     run(this->executor, Activation::name_of_backward,
-        make<returned<activation_backward<Activation>>>{}, no_report,
+        make<long_function<activation_backward<form_for<Activation, element_of<X>>>>>{}, no_report,
         write("dx", dx, rounding, policy), read("x", x), read("dy", dy));
   }
 };
@@ -103,8 +117,9 @@ struct gated_backward_operation : operation<Executor> {
                                R rounding = {}, Policy... policy) const {
     auto second = write("dup", dup, rounding, policy...);
     second.draw = 1;
-    run(this->executor, Activation::name_of_gated_backward, make<gated_backward<Activation>>{},
-        no_report, read("gate", gate), read("up", up), read("dy", dy),
+    run(this->executor, Activation::name_of_gated_backward,
+        make<gated_backward<form_for<Activation, element_of<Gate>>>>{}, no_report,
+        read("gate", gate), read("up", up), read("dy", dy),
         write("dgate", dgate, rounding, policy...), second);
   }
 };
@@ -141,22 +156,25 @@ using compiled_source = operand<T, access::read>;
 template <class T>
 using compiled_result = operand<T, access::write, nearest_even>;
 template <class Function, class T, class... Source>
-using compiled_function = compiled_elements<detail::make<detail::returned<Function>>, no_report,
-                                            compiled_result<T>, compiled_source<T>, Source...>;
+using compiled_function =
+    compiled_elements<detail::make<detail::long_function<Function>>, no_report, compiled_result<T>,
+                      compiled_source<T>, Source...>;
 
+#define LOWP_COMPILED_FORM(name, T) detail::form_for<detail::name##_activation, T>
 #define LOWP_COMPILED_ACTIVATION(name, T)                                                         \
-  LOWP_COMPILED_CALL(name, compiled_function<detail::name##_activation, T>)                       \
+  LOWP_COMPILED_CALL(name, compiled_function<LOWP_COMPILED_FORM(name, T), T>)                     \
   LOWP_COMPILED_CALL(                                                                             \
-      name, compiled_function<detail::gated<detail::name##_activation>, T, compiled_source<T>>)   \
+      name, compiled_function<detail::gated<LOWP_COMPILED_FORM(name, T)>, T, compiled_source<T>>) \
   LOWP_COMPILED_CALL(name##_backward,                                                             \
-                     compiled_function<detail::activation_backward<detail::name##_activation>, T, \
-                                       compiled_source<T>>)                                       \
+                     compiled_function<detail::activation_backward<LOWP_COMPILED_FORM(name, T)>,  \
+                                       T, compiled_source<T>>)                                    \
   LOWP_COMPILED_CALL(                                                                             \
       name##_backward,                                                                            \
-      compiled_elements<detail::make<detail::gated_backward<detail::name##_activation>>,          \
+      compiled_elements<detail::make<detail::gated_backward<LOWP_COMPILED_FORM(name, T)>>,        \
                         no_report, compiled_source<T>, compiled_source<T>, compiled_source<T>,    \
                         compiled_result<T>, compiled_result<T>>)
 LOWP_COMPILED_ACTIVATIONS(LOWP_COMPILED_ACTIVATION)
 #undef LOWP_COMPILED_ACTIVATION
+#undef LOWP_COMPILED_FORM
 
 }  // namespace lowp::simd

@@ -36,7 +36,7 @@ struct gelu_tanh_function {
     using U = word<F>;
     constexpr std::uint32_t minus_infinity = binary32_infinity | binary32_sign;
     F const a = from_bits<F>(hidden(lanes::magnitude(x)));
-    F const slope = fma(mul(a, a), broadcast<F>(gelu_cubic), broadcast<F>(gelu_linear));
+    F const slope = horner(mul(a, a), broadcast<F>(gelu_cubic), gelu_linear);
     F const e = exp_of_minus(mul(a, slope));  // 0 if the square is infinite
     // e is 0 there, as for any x below -11; -infinity times 0 would be NaN.
     F const finite = select(equal(bits(x), broadcast<U>(minus_infinity)), broadcast<F>(-128), x);
@@ -74,7 +74,11 @@ struct symmetric_activation {
     F const a = smaller_or_nan(from_bits<F>(hidden(lanes::magnitude(x))), broadcast<F>(Left::end));
     activated<F> const left = Left::at(a);
     auto const is_negative = greater(broadcast<word<F>>(0), bits(x));
-    return {sub(select(is_negative, broadcast<F>(-0.0f), x), left.value),
+    F const zero = broadcast<F>(-0.0f);
+    F positive_part = select(is_negative, zero, x);  // of a NaN any, since left's is NaN
+    if constexpr (requires { F::lanes, lane<F>::maximum_number(zero, x); })
+      positive_part = lane<F>::maximum_number(zero, x);  // x86: x if both are zeros
+    return {sub(positive_part, left.value),
             select(is_negative, left.slope, sub(broadcast<F>(1), left.slope))};
   }
   LOWP_FN auto operator()(auto const& x) const { return with_slope(x).value; }
@@ -85,6 +89,9 @@ struct symmetric_activation {
 /// smallest greatest relative error, as do those of W. J. Cody, "Rational Chebyshev Approximations
 /// for the Error Function", Math. Comp. 23 (1969). With coefficients rounded to float, that is
 /// 0.3 * 2^-24.
+///
+/// @tparam IsShort  says that a's square is exact, as that of a 16-bit number is
+template <bool IsShort>
 struct left_of_gelu {
   static constexpr float end = 14.5f;
 
@@ -94,18 +101,19 @@ struct left_of_gelu {
     F const half_square = mul(mul(a, broadcast<F>(0.5f)), a);
     // It is up to 105, and half a unit in its last place would be 32 in the exponential's.
     F const surplus = fma(mul(a, broadcast<F>(-0.5f)), a, half_square);
-    F const e = bounded_exp<of_minus>(half_square, surplus);
+    F const e =
+        IsShort ? bounded_exp<of_minus>(half_square) : bounded_exp<of_minus>(half_square, surplus);
     F p = broadcast<F>(0x1.0bbc9cp-8f);
-    p = fma(p, a, broadcast<F>(0x1.4b4932p-5f));
-    p = fma(p, a, broadcast<F>(0x1.7623ap-3f));
-    p = fma(p, a, broadcast<F>(0x1.c0174p-2f));
-    p = fma(p, a, broadcast<F>(0.5f));
+    p = horner(p, a, 0x1.4b4932p-5f);
+    p = horner(p, a, 0x1.7623ap-3f);
+    p = horner(p, a, 0x1.c0174p-2f);
+    p = horner(p, a, 0.5f);
     F q = broadcast<F>(0x1.4f8de4p-7f);
-    q = fma(q, a, broadcast<F>(0x1.9f3b72p-4f));
-    q = fma(q, a, broadcast<F>(0x1.df3e8p-2f));
-    q = fma(q, a, broadcast<F>(0x1.33455ap0f));
-    q = fma(q, a, broadcast<F>(0x1.ac4dcep0f));
-    q = fma(q, a, broadcast<F>(1));
+    q = horner(q, a, 0x1.9f3b72p-4f);
+    q = horner(q, a, 0x1.df3e8p-2f);
+    q = horner(q, a, 0x1.33455ap0f);
+    q = horner(q, a, 0x1.ac4dcep0f);
+    q = horner(q, a, 1);
     F const m = div(p, q);
     constexpr float minus_density_at_0 = -0x1.988454p-2f;  // -1 / sqrt(2 pi)
     return {mul(mul(a, m), e), mul(fma(a, broadcast<F>(minus_density_at_0), m), e)};
@@ -114,7 +122,7 @@ struct left_of_gelu {
 
 /// x Phi(x), Phi(x) = (1 + erf(x / sqrt(2))) / 2: the GELU of arXiv:1606.08415, BERT's, and
 /// PyTorch's default. A negative x keeps the digits that 1 + erf loses.
-struct gelu_function : symmetric_activation<left_of_gelu> {};
+struct gelu_function : symmetric_activation<left_of_gelu<false>> {};
 
 /// a / (1 + e^a) from h = e^(-a/2): h^2 is subnormal where the result is not yet.
 struct left_of_silu {

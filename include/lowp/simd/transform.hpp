@@ -93,11 +93,13 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       [[maybe_unused]] int const pairs = left - left % (2 * Isa::lanes);
       if constexpr (has_words<Accessor...>)
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, true>(function, k, accessors...);
-      if constexpr (may_be_paired<Accessor...>) {
+      constexpr bool is_late_now =
+          is_late<Operand...> || is_long_function<Isa, Function, Operand...>;
+      if constexpr (may_be_paired<Accessor...> && !is_late_now) {
         LOWP_UNROLL_BY_TWO
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
       }
-      if constexpr (is_late<Operand...> && !has_words<Accessor...>)
+      if constexpr (is_late_now && !has_words<Accessor...>)
         late_elements<Isa>(function, k, left, totals, accessors...);
       else
         for (; k < left; k += Isa::lanes) elements<Isa>(function, k, left, totals, accessors...);
@@ -233,6 +235,11 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   static constexpr bool is_late =
       sizeof...(K) > 3 && (!is_reported || std::is_same_v<Report, update_report>) &&
       (!element_operand<P> || (is_reported ? holds_narrow<P> : (holds_narrow<Operand> && ...)));
+  // So does the result of a function that is long. Dividing 16 floats takes longer than the wait.
+  template <class Isa, class Function, class P, class...>
+  static constexpr bool is_long_function = requires {
+    Function::is_long;
+  } && P::is_written && !(Operand::is_random || ...) && (Isa::lanes < 16 || holds_narrow<P>);
   // Kernels that compute long between the loads of two batches prefetch. Blocks do so themselves.
   static constexpr bool has_blocks = (writes_blocks<Operand> || ...);
   static constexpr bool prefetches = !has_blocks && (Operand::is_random || ...);
