@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <lowp/lowp.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <random>
@@ -82,7 +84,9 @@ void expect_same_in_blocks(std::size_t columns, std::size_t most_shared_bytes, s
   for (std::size_t i = 0; i < want.size(); ++i)
     ASSERT_TRUE(has_bits(got[i], code_of(want[i]), i / columns, i % columns, columns));
   EXPECT_EQ(grid.team_threads, 256U);
-  std::size_t const room = (columns + 2047) / 2048 * 2048;
+  // Rows of 16 bits are kept as they lie in aligned chunks.
+  bool const is_shifted = columns % 8 != 0 && sizeof(Out) == 2 && operand_bytes == 2 * operands;
+  std::size_t const room = (columns + 2047) / 2048 * 2048 + (is_shifted ? 64 : 0);
   std::size_t const floats = room * sizeof(float) * operands, own = room * operand_bytes;
   std::size_t const kept = floats <= most_shared_bytes    ? floats
                            : own <= most_shared_bytes     ? own
@@ -161,6 +165,64 @@ TEST(block_rows_with, causal) {
     std::uint64_t const seen = 1 + 2 + 3 + 4 + 5 + 6;
     if (most_shared_bytes != 0) {
       EXPECT_EQ(grid.bytes_read, seen * sizeof(float));
+    }
+  }
+}
+
+// Rows that begin at the same place of 16 bytes move in aligned chunks, others by elements. No byte
+// outside the tensors is read or written.
+TEST(block_rows_with, odd_columns_from_any_place) {
+  using lowp::bfloat16;
+  struct places {
+    std::size_t of_in, of_out;
+  };
+  for (std::size_t const columns : {4097U, 4100U, 8191U}) {
+    for (auto const& [of_in, of_out] : {places{0, 0}, {1, 1}, {7, 7}, {1, 0}, {2, 3}}) {
+      constexpr std::size_t rows = 3;
+      std::size_t const size = rows * columns;
+      std::mt19937 random(static_cast<unsigned>(columns));
+      std::vector<bfloat16> x;
+      for (std::size_t r = 0; r < rows; ++r) hard::append_row(x, columns, r + 2, random);
+      std::vector<bfloat16> want(size);
+      std::vector<bfloat16> in(size + 16, bfloat16(NAN));
+      std::copy(x.begin(), x.end(), in.begin() + static_cast<std::ptrdiff_t>(of_in));
+      auto const expect = [&](std::size_t reads, auto const& run, bool is_in_place) {
+        std::vector<bfloat16> got(size + 16, bfloat16(-5.0f));
+        std::vector<bfloat16>& target = is_in_place ? in : got;
+        std::size_t const first = is_in_place ? of_in : of_out;
+        std::vector<bfloat16> const before = target;
+        ASSERT_EQ(run(lowp::simd::this_thread{}, std::span<bfloat16 const>(x), std::span(want)),
+                  "");
+        simulated_grid grid(256, 2);
+        grid.most_shared_bytes = kept_bytes;
+        ASSERT_EQ(run(lowp::cuda::on_grid<simulated_grid>{grid},
+                      std::span<bfloat16 const>(in).subspan(of_in, size),
+                      std::span(target).subspan(first, size)),
+                  "");
+        for (std::size_t i = 0; i < size; ++i)
+          ASSERT_TRUE(has_bits(target[first + i], code_of(want[i]), of_in, i % columns, columns));
+        for (std::size_t i = 0; i < target.size(); ++i)
+          if (i - first >= size) {
+            ASSERT_TRUE(has_bits(target[i], code_of(before[i]), i));
+          }
+        EXPECT_EQ(grid.bytes_read, reads * size * sizeof(bfloat16));
+        EXPECT_EQ(grid.bytes_written, size * sizeof(bfloat16));
+        // A row that is kept as it lies in chunks has room before it.
+        EXPECT_EQ(grid.dynamic_bytes % 2048 != 0, of_in == first);
+      };
+      expect(
+          2,
+          [=](auto const& on, auto const& y, auto const& out) {
+            return refusal_of<lowp::detail::softmax_backward_operation>(on, y, y, out, columns);
+          },
+          false);
+      for (bool const is_in_place : {false, true})
+        expect(
+            1,
+            [=](auto const& on, auto const& y, auto const& out) {
+              return refusal_of<lowp::detail::softmax_operation>(on, y, out, columns);
+            },
+            is_in_place);
     }
   }
 }

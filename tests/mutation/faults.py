@@ -208,6 +208,8 @@ FAULTS = [
     ("cuda/rows/row_results.hpp", "out[k] = lanes::add(old[k], out[k]);", ";", "cuda/normalization"),
     ("cuda/rows/row_results.hpp", "marked - column <= place(Count - 1) - column", "marked - column < place(Count - 1) - column", "cuda/rows"),
     ("cuda/rows/row_plan.hpp", "if (codes.is_cached) return codes;", "", "cuda/block_rows"),
+    ("cuda/rows/row_plan.hpp", "place(s) == place(to)", "true", "cuda/block_rows"),
+    ("cuda/rows/row_operand.hpp", "k >= first", "k > first", "cuda/block_rows"),
     # Activations: digits of the tail, signs, ends, derivatives.
     ("nn/activation_functions.hpp", "bounded_exp<of_minus>(half_square, surplus)", "bounded_exp<of_minus>(half_square)", "nn/activation"),
     ("nn/activation_functions.hpp", "broadcast<F>(-0.0f)", "broadcast<F>(0)", "nn/activation"),

@@ -99,6 +99,9 @@ TABLES = {"reads": 1.19}
 # Rows that are aligned to their elements end within a sector. The emulated GPU pairs the visits of a
 # warp's threads to an access by their number; those before a row's start come later.
 ODD = {"writes": 0.91, "turns": 1.77}
+# A block's rows of 16 bits move in aligned chunks. Only their ends, which share these with other rows,
+# move by elements.
+ODD_IN_CHUNKS = {"writes": 0.96, "turns": 1.45}
 # All rows share the weight: it comes from a cache, for the fold and for the result. So do the numbers
 # of a row, which each of its threads reads.
 WEIGHT_AGAIN = {"reads": 1.5, "blocks": 256}
@@ -310,8 +313,10 @@ CASES = {
         bound="a largest magnitude and a sum of squares of each element."),
     "add_rms_norm": Case("add_rms_norm, bfloat16", [2, 2], [2], folds=1, arrives=True, columns=[2], sums=[2]),
     "softmax_short": Case("softmax, bfloat16, 32 and 128 columns", [2], [2], folds=1, is_counted=False),
-    "softmax_odd": Case("softmax, bfloat16, 1001 and 8191 columns", [2], [2], folds=1, is_counted=False,
-                        traffic=ODD),
+    "softmax_odd/row_kernel_callILi32": Case("softmax, bfloat16, 1001 columns", [2], [2], folds=1,
+                                             is_counted=False, traffic=ODD),
+    "softmax_odd/row_kernel_callILi256": Case("softmax, bfloat16, 8191 columns", [2], [2], folds=1,
+                                              is_counted=False, traffic=ODD_IN_CHUNKS),
     "rms_norm_odd": Case("rms_norm, bfloat16, 1001 and 8191 columns", [2], [2], folds=1, columns=[2],
                          is_counted=False, traffic=ODD),
     "softmax_backward": Case("softmax_backward, bfloat16", [2, 2], [2], folds=1, arrives=True, keeps=True),

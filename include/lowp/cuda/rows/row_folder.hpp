@@ -6,26 +6,6 @@
 
 namespace lowp::cuda {
 
-/// The number of scores whose rows a team keeps.
-template <class Operation, class Scores>
-inline constexpr int kept_scores = Scores::size - shared_scores<Operation>;
-template <class Operation, class Scores, class Sum>
-inline constexpr int chunks_at_once = tuning::row_chunks(
-    static_cast<int>(Scores::template bytes_of<kept_scores<Operation, Scores>>) + Sum::bytes_read);
-/// True if a team always keeps scores as they were loaded: results need these, or values are cheap.
-/// Other rows are kept so where floats would not fit.
-template <class Operation, class Sum>
-inline constexpr bool keeps_codes =
-    Sum::operands == 0 &&
-    (detail::uses_scores<Operation> || requires { requires Operation::keeps_scores; });
-/// The bytes of shared memory for a column of a row, with its sums.
-template <class Operation, class Scores, class Sum>
-LOWP_FN constexpr unsigned kept_bytes(bool as_floats) {
-  return as_floats ? Scores::size * unsigned{sizeof(float)}
-                   : Scores::template bytes_of<kept_scores<Operation, Scores>> +
-                         Sum::sums * unsigned{sizeof(float)};
-}
-
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
           class Statistics, class Sum>
 struct row_kernel_call;
@@ -57,6 +37,7 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   static constexpr bool keeps = keeps_codes<Operation, Sum>;
   static constexpr int at_once = chunks_at_once<Operation, Scores, Sum>;
   static constexpr int kept = kept_scores<Operation, Scores>;
+  static constexpr bool may_be_shifted = call_type::may_be_shifted;
   template <int K>
   static constexpr bool repeats = !std::is_void_v<decltype(std::declval<Operation>().take_total(
       fold::number<K>{}, std::declval<state&>(),
@@ -79,6 +60,8 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   LOWP_FN bool is_cached() const { return team_type::is_warp || call_.is_cached; }
   /// Returns true if shared memory has floats, which the values of the last fold replace.
   LOWP_FN bool has_floats() const { return !keeps && call_.has_floats; }
+  /// Returns the elements from the start of an aligned chunk to the row.
+  LOWP_FN unsigned lead_of_row() const { return may_be_shifted ? lead_ : 0; }
   LOWP_FN unsigned room() const { return call_.room * unsigned{row_unit}; }
   /// Returns true if a thread moves chunks. Else it moves elements, which lie side by side with
   /// those of the team's other threads.
@@ -107,9 +90,10 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     row_accessors<Scores, hardware, at_once> from(call_.scores, r);
     row_adder<Sum, hardware, at_once> adder(call_.sum, r, call_.columns);
     std::uint32_t first = lanes::hidden(team_.first_of_chunk());  // else it counts turns, too
-    for (std::uint32_t offset = 0; first < end_;
+    std::uint32_t const end = end_ + lead_of_row();
+    for (std::uint32_t offset = 0; first < end;
          first += at_once * stride, offset += at_once * stride) {
-      int const left = static_cast<int>(end_ - first);
+      int const left = static_cast<int>(end - first);
       if (left >= (at_once - 1) * stride + chunk_size)
         read_chunks(first, at_once * stride, offset, from, adder, folded, s);
       else
@@ -126,7 +110,12 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       LOWP_UNROLL_ON_GPU
       for (int i = 0; i < at_once; ++i) {
         if (left <= i * stride) continue;
-        std::uint32_t const column = first + static_cast<unsigned>(i * stride);
+        std::uint32_t const column = first - lead_of_row() + static_cast<unsigned>(i * stride);
+        if constexpr (may_be_shifted)
+          if (i == 0 && first < lead_of_row()) {
+            from.load_head(i, thread_);
+            continue;
+          }
         from.template load<width>(i, thread_, column, within_chunk(left - i * stride));
         adder.template load<width>(i, thread_, column, within_chunk(left - i * stride));
       }
@@ -219,7 +208,7 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       };
       if (is_cached())
         each([&](std::uint32_t column, int k) {
-          from.template kept_element<kept>(codes_, room(), column, k, x);
+          from.template kept_element<kept>(codes_, room(), column + lead_of_row(), k, x);
           from.template load_element<kept>(thread_, column, k, x);
         });
       else
@@ -291,6 +280,7 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   unsigned char* codes_;          ///< the row as it was loaded
   row_memory<team_type> cached_;  ///< the row as floats
   std::uint32_t end_ = 0;         ///< end of a row's folded elements
+  unsigned lead_ = 0;             ///< see lead_of_row()
 };
 
 }  // namespace lowp::cuda

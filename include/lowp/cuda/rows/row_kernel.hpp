@@ -24,6 +24,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
                   Thread>;
   using base::call_, base::thread_, base::team_, base::codes_, base::cached_, base::end_;
   using base::has_visible, base::uses_scores, base::keeps, base::last_fold, base::stride;
+  using base::may_be_shifted, base::lead_of_row, base::lead_;
   using base::room, base::is_cached, base::within_chunk, base::recall, base::has_chunks, base::kept;
   using base::write_statistics, base::compute, base::finish;
   using typename base::call_type, typename base::team_type, typename base::hardware,
@@ -129,10 +130,15 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
       detail::start_row(call_.operation, s, r);
       end_ = static_cast<std::uint32_t>(detail::visible_columns(call_.operation, r, call_.columns));
     }
+    if constexpr (may_be_shifted) {
+      lead_ = has_chunks() ? row_accessor<To, hardware, 1>(call_.to, r).lead_in_chunk() : 0;
+      cached_ = row_memory<team_type>(thread_, reinterpret_cast<float*>(this->memory_of_row()),
+                                      team_, lead_);
+    }
     this->fold(r, s);
     write_statistics(r, s, is_row, call_.statistics);
     std::uint32_t const columns = is_row ? call_.columns : 0;
-    if (!has_halves && has_chunks()) return write_row(r, s, columns);
+    if (!has_halves && has_chunks()) return write_row(r, s, columns + lead_of_row());
     team_.full_barrier();  // elements of other threads
     std::uint32_t const in_chunks =
         has_chunks() ? columns / (team_.threads() * chunk_size) * (team_.threads() * chunk_size)
@@ -193,9 +199,14 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         to.template load<width::value>(0, thread, first, count);
         to.decode(thread_, 0, old);
       }
-      finish(s, x, value, weight, old, first, 1, more, out);
+      finish(s, x, value, weight, old, first - lead_of_row(), 1, more, out);
       to.encode(thread_, out, first, count);
-      to.template store<width::value>(thread, first, count);
+      if constexpr (may_be_shifted)
+        if (first < lead_of_row()) {
+          to.store_head(thread_);
+          continue;
+        }
+      to.template store<width::value>(thread, first - lead_of_row(), count);
     }
   }
   /// Likewise by elements. Those of a warp lie side by side and begin with a sector.

@@ -68,6 +68,23 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
     constexpr unsigned of_sector = 32 / sizeof(T);
     return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(row_) / sizeof(T)) % of_sector;
   }
+  /// Returns the number of elements from the start of an aligned chunk to the row.
+  LOWP_FN unsigned lead_in_chunk() const { return lead() % chunk_size; }
+  /// Loads the aligned chunk in which a row begins. Its first element stands for those before it.
+  LOWP_FN void load_head(int i, auto const& thread) {
+    std::uint32_t some = code(thread, 0);
+    base::codes(i) = {};
+    LOWP_UNROLL_ON_GPU
+    for (unsigned k = 0, first = lead_in_chunk(); k < chunk_size; ++k) {
+      if (k > first) some = code(thread, k - first);
+      base::codes(i).set(static_cast<int>(k), some);
+    }
+  }
+  LOWP_FN void store_head(auto const& thread) const {
+    LOWP_UNROLL_ON_GPU
+    for (unsigned k = 0, first = lead_in_chunk(); k < chunk_size; ++k)
+      if (k >= first) store_element(thread, k - first, static_cast<int>(k));
+  }
   /// Copies a row's first elements to shared memory, as floats or in their own type. Zeros fill the
   /// last chunk. Each access of a warp has whole sectors, whatever the row's alignment.
   template <bool AsFloats>
@@ -149,6 +166,8 @@ struct row_operands<std::index_sequence<K...>, KernelOperand...>
   /// The number of operands, but at least 1, so that arrays may have that size.
   static constexpr int size = sizeof...(K) == 0 ? 1 : sizeof...(K);
   static constexpr int bytes_read = (0 + ... + KernelOperand::bytes_read);
+  template <int Bytes>
+  static constexpr bool have_bytes = ((sizeof(typename KernelOperand::type) == Bytes) && ...);
   /// The bytes of an element of the first Count operands.
   template <int Count>
   static constexpr unsigned bytes_of =
@@ -178,6 +197,9 @@ class row_accessors<row_operands<std::index_sequence<K...>, KernelOperand...>, H
           ? void()
           : base<K, KernelOperand>::value.template load<Width>(i, thread, column, count)),
      ...);
+  }
+  LOWP_FN void load_head(int i, auto const& thread) {
+    (base<K, KernelOperand>::value.load_head(i, thread), ...);
   }
   LOWP_FN void move(kernel_operands const& s, [[maybe_unused]] std::uint64_t r) {
     (base<K, KernelOperand>::value.move(s.indexed<K, row_operand<KernelOperand>>::value, r), ...);

@@ -24,6 +24,11 @@ struct row_kernel_call {
   static constexpr bool may_be_short =
       TeamThreads == warp_threads && !has_visible && Sum::operands == 0 && Sum::sums == 0 &&
       Columns::indices::size() < 2 && sizeof(typename To::type) < 4;
+  /// True if a block's rows may begin anywhere in aligned chunks, in which they are moved and kept.
+  static constexpr bool may_be_shifted =
+      TeamThreads != warp_threads && !has_visible && Sum::operands == 0 && Sum::sums == 0 &&
+      Columns::indices::size() == 0 && shared_scores<Operation> == 0 && !To::is_read &&
+      sizeof(typename To::type) == 2 && Scores::template have_bytes<2>;
 
   Operation operation;
   std::uint64_t rows;
@@ -90,6 +95,17 @@ bool permits([[maybe_unused]] int width,
   return (permits(width, kernel_operands.indexed<K, row_operand<KernelOperand>>::value) && ...);
 }
 
+/// Returns true if every row begins at the same place of an aligned chunk as that of `to`.
+template <class To, std::size_t... K, class... KernelOperand>
+bool begins_as(row_operand<To> const& to,
+               row_operands<std::index_sequence<K...>, KernelOperand...> const& kernel_operands) {
+  auto const place = [](auto const& s) {
+    return std::pair(reinterpret_cast<std::uintptr_t>(s.data) % 16, s.stride % chunk_size);
+  };
+  auto const is_same = [&](auto const& s) { return place(s) == place(to) && s.rows.repeats == 0; };
+  return (is_same(kernel_operands.indexed<K, row_operand<KernelOperand>>::value) && ...);
+}
+
 /// The team for rows of a given width, and the part of a row in its shared memory.
 struct row_plan {
   bool is_warp, is_cached;
@@ -98,10 +114,11 @@ struct row_plan {
   unsigned bytes;           ///< of a column of a row in shared memory
   bool has_floats;
 
+  /// @param lead           elements that a block's row may have before it
   /// @param most_of_warps  bytes that the rows of a block of warps may take
   /// @param threads        threads of a block
   /// @param most_bytes     shared memory for the rows of a block
-  static row_plan of(std::size_t columns, unsigned bytes, bool has_floats,
+  static row_plan of(std::size_t columns, std::size_t lead, unsigned bytes, bool has_floats,
                      std::size_t most_of_warps, unsigned threads, std::size_t most_bytes) {
     constexpr std::size_t of_warp = fold::sums, of_block = fold::sums * chunk_size;
     std::size_t const warps = threads / warp_threads;
@@ -111,7 +128,7 @@ struct row_plan {
     std::size_t const short_room = (columns + of_warp - 1) / of_warp * of_warp;
     if (threads != fold::sums || short_room * bytes * warps <= most_of_warps)
       return {true, true, short_room, warp_threads, 5, bytes, has_floats};
-    std::size_t const room = (columns + of_block - 1) / of_block * of_block;
+    std::size_t const room = (columns + of_block - 1) / of_block * of_block + lead;
     bool const is_cached = room * bytes <= most_bytes;
     return {false, is_cached, is_cached ? room : 0, fold::sums, 0, bytes, has_floats && is_cached};
   }
@@ -125,12 +142,12 @@ bool permits(int width, row_sum<Function, X, Addend> const& sum) {
 }
 
 template <class Operation, class Scores, class Sum>
-row_plan plan_of(auto& grid, std::size_t columns) {
+row_plan plan_of(auto& grid, std::size_t columns, std::size_t lead = 0) {
   std::size_t const most = grid.shared_bytes();
   std::size_t const of_warps =
       Sum::sums != 0 ? tuning::bytes_of_summing_warps : tuning::bytes_of_warps;
   auto const plan = [&](bool has_floats, std::size_t of_block) {
-    return row_plan::of(columns, kept_bytes<Operation, Scores, Sum>(has_floats), has_floats,
+    return row_plan::of(columns, lead, kept_bytes<Operation, Scores, Sum>(has_floats), has_floats,
                         std::min(of_warps, most), grid.threads(), of_block);
   };
   // Values are costly: a row that is kept as it was loaded has them computed once more. That costs
@@ -162,7 +179,11 @@ void run_row_call(Grid& grid,
   using scores_type = std::remove_const_t<decltype(scores)>;
   using columns_type = std::remove_const_t<decltype(per_column)>;
   using statistics_type = std::remove_const_t<decltype(statistics)>;
-  row_plan plan = plan_of<Operation, scores_type, Sum>(grid, call.columns);
+  bool const is_shifted = row_kernel_call<fold::sums, Operation, to_type, scores_type, columns_type,
+                                          statistics_type, Sum>::may_be_shifted &&
+                          width < widths[0] && begins_as(to, scores);
+  row_plan plan =
+      plan_of<Operation, scores_type, Sum>(grid, call.columns, is_shifted ? row_unit : 0);
   using short_call = row_kernel_call<warp_threads, Operation, to_type, scores_type, columns_type,
                                      statistics_type, Sum>;
   bool const is_short = plan.is_warp && short_call::may_be_short && width == widths[0] &&
@@ -189,7 +210,7 @@ void run_row_call(Grid& grid,
         .per_column = per_column,
         .statistics = statistics,
         .sum = sum,
-        .width = width,
+        .width = is_shifted && !plan.is_warp ? widths[0] : width,
         .is_cached = plan.is_cached,
         .has_floats = plan.has_floats,
         .is_short = is_short,

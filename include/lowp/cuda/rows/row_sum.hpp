@@ -69,6 +69,25 @@ inline constexpr int shared_scores = 0;
 template <class Operation>
   requires requires { Operation::shared_scores; }
 inline constexpr int shared_scores<Operation> = Operation::shared_scores;
+/// The number of scores whose rows a team keeps.
+template <class Operation, class Scores>
+inline constexpr int kept_scores = Scores::size - shared_scores<Operation>;
+template <class Operation, class Scores, class Sum>
+inline constexpr int chunks_at_once = tuning::row_chunks(
+    static_cast<int>(Scores::template bytes_of<kept_scores<Operation, Scores>>) + Sum::bytes_read);
+/// True if a team always keeps scores as they were loaded: results need these, or values are cheap.
+/// Other rows are kept so where floats would not fit.
+template <class Operation, class Sum>
+inline constexpr bool keeps_codes =
+    Sum::operands == 0 &&
+    (detail::uses_scores<Operation> || requires { requires Operation::keeps_scores; });
+/// The bytes of shared memory for a column of a row, with its sums.
+template <class Operation, class Scores, class Sum>
+LOWP_FN constexpr unsigned kept_bytes(bool as_floats) {
+  return as_floats ? Scores::size * unsigned{sizeof(float)}
+                   : Scores::template bytes_of<kept_scores<Operation, Scores>> +
+                         Sum::sums * unsigned{sizeof(float)};
+}
 
 /// Sums over rows, which a kernel over rows leaves in lines.
 template <int Sums>

@@ -210,10 +210,11 @@ class team_fold<fold::both<First, Second>, Team> {
 template <class Team>
 class row_memory {
  public:
-  /// @param row  aligned to 16 bytes
-  LOWP_FN row_memory(auto const& thread, float* row, Team const& team)
+  /// @param row   aligned to 16 bytes
+  /// @param lead  elements from the start of the first chunk to the row
+  LOWP_FN row_memory(auto const& thread, float* row, Team const& team, unsigned lead = 0)
       : row_memory(thread, row, team.first_of_chunk(), team.first_of_chunk() + 4,
-                   team.first_of_sums()) {}
+                   lead + team.first_of_sums()) {}
   /// The halves of a thread's chunks begin with these elements.
   LOWP_FN row_memory(auto const& thread, float* row, unsigned first, unsigned second, unsigned own)
       : half_{thread.register_address(row + kept_place<4>(first)),
