@@ -120,7 +120,7 @@ def suffix_of(i):
 
 
 def allocated_mb(command):
-    """Returns the memory that g++ allocates in all, freed or not: the end of its report of times."""
+    """Returns the megabytes that g++ allocates, freed or not, from its report of times."""
     report = subprocess.run(command + ['-ftime-report'], check=True, capture_output=True, text=True).stderr
     return int(re.search(r'^ TOTAL .* (\d+)M$', report, re.MULTILINE).group(1))
 
