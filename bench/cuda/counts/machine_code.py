@@ -74,6 +74,8 @@ class Kernel:
             if predicate or re.match(r"BRA\.(DIV|CONV)|BRA\S*\s+!?U?P\d", operation):
                 return [target, i + 1]
             return [target]
+        if targets := re.match(r'BRX .*"BRANCH_TARGETS (\S+)"', operation):
+            return [self.labels[label] for label in targets.group(1).split(",")] + [i + 1] * bool(predicate)
         if re.match(r"BRX|JMP", operation):
             sys.exit(f"{self.symbol}: cannot follow {operation}")
         return [i + 1]
