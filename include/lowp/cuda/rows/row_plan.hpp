@@ -25,10 +25,12 @@ struct row_kernel_call {
       TeamThreads == warp_threads && !has_visible && Sum::operands == 0 && Sum::sums == 0 &&
       Columns::indices::size() < 2 && sizeof(typename To::type) < 4;
   /// True if a block's rows may begin anywhere in aligned chunks, in which they are moved and kept.
+  /// Two scores that may be kept as floats, too, leave no registers.
   static constexpr bool may_be_shifted =
       TeamThreads != warp_threads && !has_visible && Sum::operands == 0 && Sum::sums == 0 &&
       Columns::indices::size() == 0 && shared_scores<Operation> == 0 && !To::is_read &&
-      sizeof(typename To::type) == 2 && Scores::template have_bytes<2>;
+      (Scores::size == 1 || keeps_codes<Operation, Sum>) && sizeof(typename To::type) == 2 &&
+      Scores::template have_bytes<2>;
 
   Operation operation;
   std::uint64_t rows;
