@@ -19,16 +19,18 @@ struct row_kernel_call {
       Sum::is_random || Sum::sums != 0);  // two blocks share the memory of rows and sums
   static constexpr unsigned team_threads = TeamThreads;
   static constexpr bool is_collective = true;
+  /// True if each column of a row is seen, and no sum over rows is made.
+  static constexpr bool is_plain = !has_visible && Sum::operands == 0 && Sum::sums == 0;
   /// True if a row of one chunk a thread may stay in registers. With two operands of columns, fewer
   /// blocks would have room.
-  static constexpr bool may_be_short =
-      TeamThreads == warp_threads && !has_visible && Sum::operands == 0 && Sum::sums == 0 &&
-      Columns::indices::size() < 2 && sizeof(typename To::type) < 4;
+  static constexpr bool may_be_short = TeamThreads == warp_threads && is_plain &&
+                                       Columns::indices::size() < 2 &&
+                                       sizeof(typename To::type) < 4;
   /// True if a block's rows may begin anywhere in aligned chunks, in which they are moved and kept.
   /// Two scores that may be kept as floats, too, leave no registers.
   static constexpr bool may_be_shifted =
-      TeamThreads != warp_threads && !has_visible && Sum::operands == 0 && Sum::sums == 0 &&
-      Columns::indices::size() == 0 && shared_scores<Operation> == 0 && !To::is_read &&
+      TeamThreads != warp_threads && is_plain && Columns::indices::size() == 0 &&
+      shared_scores<Operation> == 0 && !To::is_read &&
       (Scores::size == 1 || keeps_codes<Operation, Sum>) && sizeof(typename To::type) == 2 &&
       Scores::template have_bytes<2>;
 
