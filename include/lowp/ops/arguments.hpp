@@ -18,13 +18,6 @@ template <class R>
 concept output = input<R> && detail::lasting_array<R>;
 
 namespace detail {
-// Constants: a compiler goes through the standard's concepts once, not in each concept made of
-// these two.
-template <class R>
-inline constexpr bool is_input = input<R>;
-template <class R>
-inline constexpr bool is_output = output<R>;
-
 template <class R>
 struct element_of_range : std::type_identity<std::ranges::range_value_t<R>> {};
 template <packed_range R>
@@ -33,11 +26,11 @@ struct element_of_range<R> : std::type_identity<typename R::value_type> {};
 
 /// An `input`, or a packed range.
 template <class R>
-concept any_input = detail::is_input<R> || detail::packed_range<R>;
+concept any_input = input<R> || detail::packed_range<R>;
 /// An `output`, or a packed range that is written.
 template <class R>
 concept any_output =
-    detail::is_output<R> ||
+    output<R> ||
     (detail::packed_range<R> && !std::is_const_v<typename std::remove_reference_t<R>::byte_type>);
 
 template <class R>
@@ -49,10 +42,10 @@ template <class T>
 concept range_rounding = span_rounding<T> || has_device_mode<T>;
 
 template <class T>
-using not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size = fit<is_input<T>>;
+using not_a_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size = fit<input<T>>;
 template <class T>
 using not_a_lasting_writable_range_of_float_or_a_narrow_type_such_as_std_span_x_data_x_size =
-    fit<is_output<T>>;
+    fit<output<T>>;
 template <class T>
 using neither_a_range_of_float_or_a_narrow_type_nor_packed = fit<any_input<T>>;
 template <class T>

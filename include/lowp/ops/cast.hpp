@@ -5,22 +5,14 @@
 
 namespace lowp {
 
-namespace detail {
-// Constants, as is_input is.
-template <class R>
-inline constexpr bool is_plain_input =
-    requires { requires array_range<R> && plain_number<std::ranges::range_value_t<R>>; };
-template <class R>
-inline constexpr bool is_plain_output =
-    requires { requires lasting_array<R> && std::same_as<std::ranges::range_value_t<R>, double>; };
-}  // namespace detail
-
 /// An `any_input`, or a range of double or of integers of 8 to 64 bits.
 template <class R>
-concept cast_input = any_input<R> || detail::is_plain_input<R>;
+concept cast_input =
+    any_input<R> || (detail::array_range<R> && detail::plain_number<std::ranges::range_value_t<R>>);
 /// An `any_output`, or a range of double.
 template <class R>
-concept cast_output = any_output<R> || detail::is_plain_output<R>;
+concept cast_output = any_output<R> || (detail::lasting_array<R> &&
+                                        std::same_as<std::ranges::range_value_t<R>, double>);
 /// At least one of the two holds floats or a narrow type, or both hold double.
 template <class In, class Out>
 concept castable = cast_input<In> && cast_output<Out> &&

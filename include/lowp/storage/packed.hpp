@@ -41,10 +41,15 @@ concept packable = narrow<T> && (T::descriptor.bits() == 4 || T::descriptor.bits
                    (std::same_as<Order, pair_order> ||
                     (std::same_as<Order, split_order> && T::descriptor.bits() == 4));
 
+// A constant: a compiler goes through the standard's concepts once, not in each concept made of it.
+template <class R>
+inline constexpr bool is_sized_array =
+    std::ranges::contiguous_range<R> && std::ranges::sized_range<R>;
+
 /// A contiguous range of known size. Kernels read no volatile elements.
 template <class R>
 concept array_range =
-    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
+    is_sized_array<R> &&
     !std::is_volatile_v<std::remove_reference_t<std::ranges::range_reference_t<R>>>;
 
 /// A writable array_range. A temporary, which would die with its elements, is not one.
