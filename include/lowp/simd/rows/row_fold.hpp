@@ -64,14 +64,6 @@ class row_fold<fold::maximum, F> {
   LOWP_HOST_FN static F masked(auto const& mask, F const& x) {
     return lanes::select(mask, x, detail::neutral<F>(fold::maximum{}));
   }
-  struct strip {
-    F largest = detail::neutral<F>(fold::maximum{});
-    LOWP_HOST_FN void add(F const& x) { largest = lanes::maximum_number(x, largest); }
-  };
-  LOWP_HOST_FN void set(std::size_t, strip const& a, strip const& b, strip const& c,
-                        strip const& d) {
-    add<false>(0, of_two(of_two(a.largest, b.largest), of_two(c.largest, d.largest)));
-  }
   LOWP_HOST_FN explicit row_fold(std::size_t) {}
   template <bool IsFirst>
   LOWP_HOST_FN void add(std::size_t, F const& x) {
