@@ -85,7 +85,6 @@ template <class T, class Scale>
 struct recipe_rule {
   using scale_type = Scale;
   using counts = quantization_report;
-  static constexpr bool is_counted = true;
 
   power_rule of_scale{};
   element_rule of_element{};

@@ -13,15 +13,6 @@ template <class Isa, class Operand>
 inline constexpr std::size_t staged_elements =
     Operand::block > 2 * batch<Isa> ? Operand::block : 2 * batch<Isa>;
 
-/// Returns the counts of a rule that counts, at their start.
-template <class Rule>
-LOWP_HOST_FN auto new_counts() {
-  if constexpr (Rule::is_counted)
-    return typename Rule::counts{};
-  else
-    return no_report{};
-}
-
 template <class Isa, scalable T, int Block, access A, class R, class Order, class Rule>
 struct staging<Isa, blocked<T, Block, A, R, Order, Rule>> {
   using operand_type = blocked<T, Block, A, R, Order, Rule>;
@@ -37,6 +28,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   using storage = typename T::storage;
   using code_accessor = accessor<Isa, codes_type, Nans>;
   static constexpr std::size_t capacity = staged_elements<Isa, operand_type>;
+  static constexpr bool is_counted = !std::is_empty_v<typename Rule::counts>;
   static constexpr bool has_nibbles =
       std::is_same_v<Order, pair_order> && T::descriptor.bits() == 4;
 
@@ -100,7 +92,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     codes_.template fetch<Locality>(operand_type::is_written ? first - lag_of_codes : first, count);
   }
   LOWP_HOST_FN void finish() const {
-    if constexpr (Rule::is_counted && operand_type::is_written)
+    if constexpr (is_counted && operand_type::is_written)
       if (operand_.rule.report != nullptr) operand_.rule.add_to_report(counts_);
   }
 
@@ -135,7 +127,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       U const largest = larger_of_all<at_once>(largest_of<at_once>(values_ + i * Block));
       auto const of =
           operand_.rule.scales(lanes::from_bits<F>(largest), first + static_cast<std::size_t>(i));
-      if constexpr (Rule::is_counted)
+      if constexpr (is_counted)
         operand_.rule.count_blocks(counts_, largest, of.code, first_lanes<registers>(blocks - i));
       if constexpr (requires { operand_.rule.is_plain(largest, of.factor); })
         is_plain = is_plain && operand_.rule.is_plain(largest, of.factor);
@@ -238,7 +230,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
                                         rounding, results_);
     }
     auto const result = operand_.rule.encode(x, factor, random, rounding, results_);
-    if constexpr (Rule::is_counted)  // 0 after the last element would become NaN by some factors
+    if constexpr (is_counted)  // 0 after the last element would become NaN by some factors
       operand_.rule.count_elements(
           counts_, lanes::mask_and(result.overflowed, first_lanes<registers>(left)));
     return result.code;
@@ -263,7 +255,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   float *values_, *staged_values_ = nullptr;
   std::uint16_t* random_;
   detail::special_results<U> results_;
-  decltype(new_counts<Rule>()) counts_{};
+  typename Rule::counts counts_{};
 };
 
 }  // namespace lowp::simd

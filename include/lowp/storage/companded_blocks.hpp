@@ -15,7 +15,7 @@ template <bool IsSigned>
 struct companded_rule {
   using carrier = float8_e5m2;
   using scale_type = float16;
-  static constexpr bool is_counted = false;
+  struct counts {};
   static constexpr std::uint32_t most = IsSigned ? 127 : 255;
 
   /// Values of codes, as parts of the scale. A GPU's block has a copy.

@@ -105,7 +105,7 @@ template <bool IsSigned>
 struct dynamic_rule {
   using carrier = float8_e5m2;
   using scale_type = float;
-  static constexpr bool is_counted = false;
+  struct counts {};
   static constexpr std::uint32_t zero = dynamic_values<IsSigned>::zero;
 
   /// A GPU's block has a copy of these.

@@ -105,11 +105,12 @@ LOWP_EXACT_END
 ///     encode(F x, F factor, U random, rounding, results) -> encoded, in lanes of elements
 ///     decode(F x, scale_type)
 ///     after(blocks)
+///     counts                 what it counts of blocks and elements; an empty struct if nothing
 ///     stores_finite(scale)   of moments: true if all values of such a block are finite
 template <class T>
 struct power_of_two_rule {
   using scale_type = float8_e8m0fnu;
-  static constexpr bool is_counted = false;
+  struct counts {};
 
   scale_rule of_scale = scale_rule::rceil;
 
