@@ -195,7 +195,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     constexpr std::size_t together = has_nibbles ? registers::packs_of_nibbles : 1;
     constexpr bool is_packed_later = codes_type::is_packed && !has_nibbles;
     // A load that spans several fresh stores would wait for them.
-    storage buffer[room_for_codes()];
+    storage buffer[packing::room];
     bool const is_buffered = is_packed_later || size % (together * Isa::lanes) != 0;
     storage* const to = is_buffered ? buffer : reinterpret_cast<storage*>(operand_.codes.at(begin));
     for (std::size_t k = 0; k < size; k += together * Isa::lanes) {
@@ -242,12 +242,6 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
       return lanes::broadcast<U>(0);
   }
   using packing = packed_codes<Isa, codes_type, static_cast<int>(capacity)>;
-  static constexpr std::size_t room_for_codes() {
-    if constexpr (codes_type::is_packed)
-      return packing::room;
-    else
-      return capacity;
-  }
 
   operand_type operand_;
   std::size_t count_, first_ = 0;
