@@ -19,15 +19,13 @@ struct quantization_report {
   std::uint64_t nonfinite_blocks = 0;    ///< blocks with an infinity or a NaN
 
   LOWP_HOST_FN bool operator==(quantization_report const&) const = default;
-  /// Merges the counts of another shard, alone or beside other threads.
   template <class Atomics = detail::alone>
-  LOWP_FN quantization_report& add(quantization_report const& other, Atomics const& atomics = {}) {
+  LOWP_FN void add(quantization_report const& other, Atomics const& atomics = {}) {
     atomics.add(clipped, other.clipped);
     atomics.add(zero_blocks, other.zero_blocks);
     atomics.add(saturated_scales, other.saturated_scales);
     atomics.add(underflowed_scales, other.underflowed_scales);
     atomics.add(nonfinite_blocks, other.nonfinite_blocks);
-    return *this;
   }
 };
 

@@ -18,11 +18,9 @@ struct amax {
   LOWP_FN constexpr float value() const { return __builtin_bit_cast(float, bits); }
   LOWP_FN constexpr explicit operator float() const { return value(); }
 
-  /// Merges another maximum, as += does, alone or beside other threads.
   template <class Atomics = detail::alone>
-  LOWP_FN constexpr amax& add(amax const& other, Atomics const& atomics = {}) {
+  LOWP_FN constexpr void add(amax const& other, Atomics const& atomics = {}) {
     atomics.max(bits, other.bits);
-    return *this;
   }
 };
 
@@ -37,14 +35,12 @@ struct update_amax {
   std::uint64_t nan_gradient = 0;  ///< NaN elements, which `gradient` skips
   std::uint64_t nan_weight = 0;    ///< likewise
 
-  /// Merges other maxima, as += does, alone or beside other threads.
   template <class Atomics = detail::alone>
-  LOWP_FN constexpr update_amax& add(update_amax const& other, Atomics const& atomics = {}) {
+  LOWP_FN constexpr void add(update_amax const& other, Atomics const& atomics = {}) {
     gradient.add(other.gradient, atomics);
     weight.add(other.weight, atomics);
     atomics.add(nan_gradient, other.nan_gradient);
     atomics.add(nan_weight, other.nan_weight);
-    return *this;
   }
 };
 

@@ -24,7 +24,8 @@ struct alone {
 };
 }  // namespace detail
 
-/// Merges the report of another shard or tensor, or adds to a sum.
+/// Merges the report of another shard or tensor, or adds to a sum. `to.add(from, atomics)` does so
+/// beside other threads.
 template <class Report, class Other = Report>
   requires requires(Report& to, Other const& from) {
     to.add(from);
@@ -40,28 +41,25 @@ LOWP_FN constexpr Report& operator+=(Report& to, Other const& from) {
 template <int Unit, int Words>
 class basic_exact_sum {
  public:
-  /// Adds another sum, as += does, alone or beside other threads.
   template <class Atomics = detail::alone>
-  LOWP_FN constexpr basic_exact_sum& add(basic_exact_sum const& other,
-                                         Atomics const& atomics = {}) {
+  LOWP_FN constexpr void add(basic_exact_sum const& other, Atomics const& atomics = {}) {
     std::uint64_t carry = 0;
     for (int i = 0; i < Words; ++i) {
       std::uint64_t const with_carry = other.word_[i] + carry;
       carry = with_carry < carry;
       if (with_carry != 0) carry += atomics.add(word_[i], with_carry) + with_carry < with_carry;
     }
-    return *this;
   }
 
-  /// Adds x, likewise: a multiple of the unit. All that is added must be below 2^(64 * Words - 33)
+  /// Adds x, a multiple of the unit. All that is added must be below 2^(64 * Words - 33)
   /// units in magnitude. An infinity or NaN makes the value infinite.
   template <class Atomics = detail::alone>
-  LOWP_FN constexpr basic_exact_sum& add(double x, Atomics const& atomics = {}) {
+  LOWP_FN constexpr void add(double x, Atomics const& atomics = {}) {
     constexpr int significand_bits = 52, bias = 1075 + Unit;  // the last bit's bias, in units
     auto const bits = __builtin_bit_cast(std::uint64_t, x);
     auto const field = static_cast<int>(bits >> significand_bits & 0x7ff);
     bool const negative = bits >> 63 != 0;
-    if (field == 0) return *this;
+    if (field == 0) return;
     std::uint64_t significand = (bits & ((std::uint64_t{1} << significand_bits) - 1)) |
                                 std::uint64_t{1} << significand_bits;
     int shift = field - bias;
@@ -72,11 +70,11 @@ class basic_exact_sum {
       significand = shift > -64 ? significand >> -shift : 0;
       shift = 0;
     }
-    return add(negative, significand, shift, atomics);
+    add(negative, significand, shift, atomics);
   }
   /// Adds magnitude * 2^shift units.
-  LOWP_FN constexpr basic_exact_sum& add(bool negative, std::uint64_t magnitude, int shift,
-                                         auto const& atomics) {
+  LOWP_FN constexpr void add(bool negative, std::uint64_t magnitude, int shift,
+                             auto const& atomics) {
     int const at = shift % 64;
     std::uint64_t addend = magnitude << at, next = magnitude >> 1 >> (63 - at);
     // A word whose number is not constant would lie in a GPU's memory.
@@ -88,7 +86,6 @@ class basic_exact_sum {
       addend = next + (carries ? 1 : 0);
       next = 0;
     }
-    return *this;
   }
 
   /// Returns the sum within a relative error of 2^-52, by integers alone: whatever the caller's

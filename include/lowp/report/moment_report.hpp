@@ -22,7 +22,6 @@ struct basic_moment_counts {
   /// 1 - beta a step. So a lasting bias b makes it b / (1 - beta) too large.
   LOWP_FN double bias() const { return detail::quotient(error.value(), size.value(), 0); }
 
-  /// Merges another report, alone or beside other threads.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_moment_counts<Other> const& other, Atomics const& atomics = {}) {
     atomics.add(wished, other.wished);
@@ -42,7 +41,6 @@ struct basic_moment_report {
   /// The moments in the order of the call: m and v, or the momentum alone.
   basic_moment_counts<Sum> first, second;
 
-  /// Merges another report, alone or beside other threads.
   template <class Other, class Atomics = detail::alone>
   LOWP_FN void add(basic_moment_report<Other> const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);

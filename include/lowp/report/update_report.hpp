@@ -85,16 +85,14 @@ struct update_report {
     return detail::quotient(applied.value(), requested.value(), 1);
   }
 
-  /// Merges another report, as += does, alone or beside other threads.
   template <class Atomics = detail::alone>
-  LOWP_FN update_report& add(update_report const& other, Atomics const& atomics = {}) {
+  LOWP_FN void add(update_report const& other, Atomics const& atomics = {}) {
     atomics.add(count, other.count);
     atomics.add(stalled, other.stalled);
     atomics.add(overflowed, other.overflowed);
     atomics.add(nonfinite, other.nonfinite);
     applied.add(other.applied, atomics);
     requested.add(other.requested, atomics);
-    return *this;
   }
 };
 
