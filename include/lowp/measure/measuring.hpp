@@ -18,38 +18,25 @@ LOWP_EXACT_BEGIN
 /// The precision flag of MXCSR (Intel SDM volume 1, 10.2.3.1), in a kernel, which has set MXCSR: it
 /// shows, at no cost, that sums in float were exact. Values go through memory, so compilers move no
 /// operation on them across `clear` or `is_set_by`. Other operations may set the flag without need.
-class rounding_flag {
- public:
-#if defined(__SSE__)
-  static constexpr bool is_there = true;
-
+/// Other processors show nothing.
+struct rounding_flag {
   template <class V>
   LOWP_HOST_FN static V clear(V x) {
+#if defined(__SSE__)
     std::uint32_t const state = default_environment::mxcsr;
     asm volatile("ldmxcsr %1" : "+m"(x.v) : "m"(state));
+#endif
     return x;
   }
   template <class V>
-  LOWP_HOST_FN static bool is_set_by(V const& a, V const& b) {
-    std::uint32_t state;
+  LOWP_HOST_FN static bool is_set_by([[maybe_unused]] V const& a, [[maybe_unused]] V const& b) {
+    std::uint32_t state = 0;
+#if defined(__SSE__)
     asm volatile("stmxcsr %0" : "=m"(state) : "m"(a.v), "m"(b.v));
+#endif
+    constexpr std::uint32_t precision = 0x20;
     return (state & precision) != 0;
   }
-
- private:
-  static constexpr std::uint32_t precision = 0x20;
-#else
-  static constexpr bool is_there = false;
-
-  template <class V>
-  LOWP_HOST_FN static V clear(V const& x) {
-    return x;
-  }
-  template <class V>
-  LOWP_HOST_FN static bool is_set_by(V const&, V const&) {
-    return true;
-  }
-#endif
 };
 
 /// Sums in double precision: finite if and only if all terms are. Two sums, of alternate packs,
@@ -99,7 +86,6 @@ class narrow_sums {
 
   /// Returns true if inexact sums can be seen. Valgrind, for one, adds correctly but sets no flag.
   LOWP_FN static bool may_be_trusted() {
-    if constexpr (!rounding_flag::is_there) return false;
     F const one = lanes::broadcast<F>(1), little = lanes::broadcast<F>(0x1p-30f);
     narrow_sums sums;
     sums.add(one, one);
