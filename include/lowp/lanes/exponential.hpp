@@ -5,9 +5,7 @@
 
 #include <lowp/lanes/lanes.hpp>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// Returns y x + c, rounded once: a step of Horner's scheme, in which y ends.
 template <class F>
@@ -93,9 +91,9 @@ LOWP_FN F exp_of_minus(F const& x) {
   return bounded_exp<of_minus>(lanes::smaller_or_nan(x, lanes::broadcast<F>(minus_exp_bound)));
 }
 
-}  // namespace detail
+}  // namespace lowp::detail
 
-namespace lanes {
+namespace lowp::lanes {
 
 /// Returns e^x for every float, within 0.90 units in the last place, subnormal results included.
 /// The result is 0 below -103.97 and infinity above 88.72. A NaN is returned as given.
@@ -131,6 +129,4 @@ LOWP_FN F log(F const& x) {
   return fma(k, broadcast<F>(ln2_high), add(rest, f));
 }
 
-}  // namespace lanes
-
-}  // namespace lowp
+}  // namespace lowp::lanes

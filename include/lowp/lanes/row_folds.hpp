@@ -5,9 +5,7 @@
 
 #include <lowp/lanes/lanes.hpp>
 
-namespace lowp {
-
-namespace fold {
+namespace lowp::fold {
 
 /// The largest number of a row, or -inf if the row has no number; NaN is not a number. The choice
 /// between two zeros is unspecified.
@@ -32,9 +30,9 @@ struct pair {
 template <int K>
 using number = std::integral_constant<int, K>;
 
-}  // namespace fold
+}  // namespace lowp::fold
 
-namespace detail {
+namespace lowp::detail {
 
 template <class F>
 LOWP_FN F neutral(fold::maximum) {
@@ -91,6 +89,4 @@ LOWP_FN void start_row([[maybe_unused]] auto const& operation, [[maybe_unused]] 
   if constexpr (requires { operation.start(state, row); }) operation.start(state, row);
 }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail

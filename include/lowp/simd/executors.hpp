@@ -17,9 +17,7 @@
 #include <lowp/simd/compiled.hpp>
 #include <lowp/simd/dispatch.hpp>
 
-namespace lowp {
-
-namespace simd {
+namespace lowp::simd {
 
 struct this_thread : detail::throwing {
   /// Runs a call on the chosen backend, in the environment of a kernel. `Backends` is an argument,
@@ -55,9 +53,9 @@ void run_compiled(Call const& call) {
 }
 #endif
 
-}  // namespace simd
+}  // namespace lowp::simd
 
-namespace detail::inline LOWP_UNIT {
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// An executor for reports: the calling thread takes block after block, each with its own sums. It
 /// adds these exactly, so a range gives the bits of its shards if they are multiples of a block.
@@ -92,6 +90,4 @@ LOWP_HOST_FN checked<blocks_on_this_thread> by_blocks(checked<simd::this_thread>
   return {};
 }
 
-}  // namespace detail::inline LOWP_UNIT
-
-}  // namespace lowp
+}  // namespace lowp::detail::inline LOWP_UNIT

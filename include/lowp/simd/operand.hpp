@@ -9,9 +9,7 @@
 // Headers that include this one, directly or not, take these from here.
 #include <tuple>
 
-namespace lowp {
-
-namespace detail {
+namespace lowp::detail {
 
 /// A double, or an integer of 8 to 64 bits that is neither a character nor a bool.
 template <class T>
@@ -76,9 +74,9 @@ struct read_plan<stochastic_when_read<To, R>> {
   LOWP_FN static stochastic mode(stochastic_when_read<To, R> const&) { return {0}; }
 };
 
-}  // namespace detail
+}  // namespace lowp::detail
 
-namespace simd {
+namespace lowp::simd {
 
 /// Stands for "no report", and costs nothing.
 struct no_report {};
@@ -222,6 +220,4 @@ auto arrays_of(blocked<T, Block, A, R, Order, Rule> const& o, std::size_t count)
 
 }  // namespace LOWP_UNIT
 
-}  // namespace simd
-
-}  // namespace lowp
+}  // namespace lowp::simd
