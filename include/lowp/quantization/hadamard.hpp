@@ -74,14 +74,10 @@ struct rotated_operand {
   }
 };
 
-inline namespace LOWP_UNIT {
-
 template <class T, int Points, class Rounded>
-auto arrays_of(rotated_operand<T, Points, Rounded> const& o, std::size_t count) {
+LOWP_HOST_FN auto arrays_of(rotated_operand<T, Points, Rounded> const& o, std::size_t count) {
   return arrays_of(o.elements, count);
 }
-
-}  // namespace LOWP_UNIT
 
 #if !defined(__CUDA_ARCH__)
 

@@ -10,7 +10,7 @@
 #include <lowp/simd/pairs.hpp>
 #include <lowp/storage/layout.hpp>
 
-namespace lowp::simd {
+namespace lowp::simd::inline LOWP_UNIT {
 
 /// Says that an operand stores each magnitude below 256 as a finite value.
 template <class Operand>
@@ -20,8 +20,6 @@ inline constexpr bool keeps_small<operand<T, A, R, Order>> = detail::holds_small
 template <class Indices, class Layout, class... Part>
 inline constexpr bool keeps_small<composite<Indices, Layout, Part...>> =
     requires { requires Layout::holds_small; };
-
-inline namespace LOWP_UNIT {
 
 /// Returns false if stored codes are finite. Words that follow the last code are 0, as its code is.
 template <class T>
@@ -37,8 +35,6 @@ bool has_nonfinite_code(T const* data, std::size_t count) {
   if (i < count) __builtin_memcpy(rest, data + i, (count - i) * sizeof(T)), see(rest);
   return lanes::any(lanes::mask_not(lanes::equal(found, lanes::broadcast<U>(0))));
 }
-
-}  // namespace LOWP_UNIT
 
 /// Reads stored elements: `stored_values(operand)(i)`. If `may_be_nonfinite` returns false, the
 /// elements [first, first + count) are finite.
@@ -111,8 +107,6 @@ struct stored_values<blocked<T, Block, A, R, Order, Rule>> {
   }
 };
 
-inline namespace LOWP_UNIT {
-
 /// Makes the terms of stored elements infinite that are not finite.
 template <class Moment>
 LOWP_COLD void mark_nonfinite(Moment const& moment, std::size_t first, std::size_t count,
@@ -124,6 +118,4 @@ LOWP_COLD void mark_nonfinite(Moment const& moment, std::size_t first, std::size
       terms[i] = lanes::from_bits<float>(lanes::binary32_infinity);
 }
 
-}  // namespace LOWP_UNIT
-
-}  // namespace lowp::simd
+}  // namespace lowp::simd::inline LOWP_UNIT
