@@ -183,22 +183,16 @@ LOWP_FN constexpr std::partial_ordering operator<=>(A a, B b) {
   return detail::operand<A, B>(a) <=> detail::operand<A, B>(b);
 }
 // Device code cannot compare a std::partial_ordering with 0.
-template <class A, operands<A> B>
-LOWP_FN constexpr bool operator<(A a, B b) {
-  return detail::operand<A, B>(a) < detail::operand<A, B>(b);
-}
-template <class A, operands<A> B>
-LOWP_FN constexpr bool operator>(A a, B b) {
-  return b < a;
-}
-template <class A, operands<A> B>
-LOWP_FN constexpr bool operator<=(A a, B b) {
-  return detail::operand<A, B>(a) <= detail::operand<A, B>(b);
-}
-template <class A, operands<A> B>
-LOWP_FN constexpr bool operator>=(A a, B b) {
-  return b <= a;
-}
+#define LOWP_COMPARISON(op)                                      \
+  template <class A, operands<A> B>                              \
+  LOWP_FN constexpr bool operator op(A a, B b) {                 \
+    return detail::operand<A, B>(a) op detail::operand<A, B>(b); \
+  }
+LOWP_COMPARISON(<)
+LOWP_COMPARISON(>)
+LOWP_COMPARISON(<=)
+LOWP_COMPARISON(>=)
+#undef LOWP_COMPARISON
 template <class A, different_formats<A> B>
 formats_do_not_mix_convert_one<A, B> operator==(A, B) = delete;
 // <, >, <= and >= of two formats are rewritten to this one.
