@@ -174,7 +174,7 @@ TEST(decimals, reach_float_and_double_in_one_rounding) {
     float expected_float = 0;
     std::from_chars(s.data(), s.data() + s.size(), expected);
     std::from_chars(s.data(), s.data() + s.size(), expected_float);
-    auto const u = lowp::detail::scanner(s.data(), s.data() + s.size()).number().value;
+    auto const u = lowp::detail::scanner(s.data(), s.data() + s.size()).number().first;
     EXPECT_EQ(std::bit_cast<std::uint64_t>(lowp::detail::nearest<double>(u)),
               std::bit_cast<std::uint64_t>(expected))
         << s;
@@ -198,7 +198,7 @@ TEST(decimals, reach_float_and_double_in_one_rounding) {
     }
   }
   for (std::string_view const s : {"1e309", "1e400", "1e401", "1e99999"}) {
-    auto const u = lowp::detail::scanner(s.data(), s.data() + s.size()).number().value;
+    auto const u = lowp::detail::scanner(s.data(), s.data() + s.size()).number().first;
     EXPECT_EQ(lowp::detail::nearest<double>(u), HUGE_VAL) << s;
     EXPECT_EQ(lowp::detail::nearest<float>(u), HUGE_VALF) << s;
   }

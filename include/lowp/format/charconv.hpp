@@ -11,18 +11,13 @@
 
 namespace lowp::detail::inline LOWP_UNIT {
 
-/// The number at the start of a text, and its end: the start itself if the text has no number.
-struct scanned {
-  unpacked value;
-  char const* end;
-};
-
 /// Reads characters as std::from_chars does for chars_format::general.
 class scanner {
  public:
   scanner(char const* first, char const* last) : at_(first), last_(last) {}
 
-  scanned number() {
+  /// Returns the number at the start of the text, and its end: the start itself without one.
+  std::pair<unpacked, char const*> number() {
     char const* const first = at_;
     bool const negative = takes('-');
     unpacked value{.negative = negative};
