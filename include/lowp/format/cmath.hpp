@@ -23,6 +23,7 @@ namespace lowp {
 namespace detail {
 /// Returns the exact value of x, in a type that the builtins take.
 LOWP_FN double in_double(narrow auto x) { return lanes::widen(float{x}); }
+LOWP_FN auto in_double(auto x) { return x; }  // an int, or a pointer to one
 }  // namespace detail
 
 // Builtins, because <cmath> would cost a program more than all the value types.
@@ -42,28 +43,21 @@ LOWP_FUNCTIONS_OF_ONE(LOWP_OF_ONE)
 #undef LOWP_FUNCTIONS_OF_ONE
 #undef LOWP_OF_ONE
 
-#define LOWP_OF_TWO(name)                                                                     \
+#define LOWP_OF_TWO(name, Second)                                                             \
   template <narrow T>                                                                         \
-  LOWP_FN T name(T x, T y) {                                                                  \
+  LOWP_FN T name(T x, Second y) {                                                             \
     return detail::computed<T>(__builtin_##name(detail::in_double(x), detail::in_double(y))); \
   }
-LOWP_OF_TWO(pow)
-LOWP_OF_TWO(hypot)
-LOWP_OF_TWO(atan2)
-LOWP_OF_TWO(fmod)
-LOWP_OF_TWO(remainder)
-LOWP_OF_TWO(fdim)
+LOWP_OF_TWO(pow, T)
+LOWP_OF_TWO(hypot, T)
+LOWP_OF_TWO(atan2, T)
+LOWP_OF_TWO(fmod, T)
+LOWP_OF_TWO(remainder, T)
+LOWP_OF_TWO(fdim, T)
+LOWP_OF_TWO(ldexp, int)
+LOWP_OF_TWO(scalbn, int)
+LOWP_OF_TWO(frexp, int*)
 #undef LOWP_OF_TWO
-
-#define LOWP_OF_VALUE_AND(name, Second)                                         \
-  template <narrow T>                                                           \
-  LOWP_FN T name(T x, Second second) {                                          \
-    return detail::computed<T>(__builtin_##name(detail::in_double(x), second)); \
-  }
-LOWP_OF_VALUE_AND(ldexp, int)
-LOWP_OF_VALUE_AND(scalbn, int)
-LOWP_OF_VALUE_AND(frexp, int*)
-#undef LOWP_OF_VALUE_AND
 
 /// Returns the fraction of x and stores its integral part; both have the sign of x.
 template <narrow T>
