@@ -4,8 +4,6 @@
 #include <lowp/format/encode_in_range.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <span>
-
 namespace lowp {
 
 namespace detail {

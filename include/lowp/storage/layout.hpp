@@ -20,6 +20,8 @@
 
 #include <lowp/format/nonfinite_codes.hpp>
 
+// Storages take these from here.
+#include <span>
 #include <tuple>
 
 namespace lowp::detail {

@@ -4,8 +4,6 @@
 #include <lowp/base/error_text.hpp>
 #include <lowp/storage/layout.hpp>
 
-#include <span>
-
 namespace lowp {
 
 namespace detail {

@@ -3,8 +3,6 @@
 
 #include <lowp/storage/layout.hpp>
 
-#include <span>
-
 namespace lowp {
 
 namespace detail {
