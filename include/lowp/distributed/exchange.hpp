@@ -52,7 +52,6 @@ concept leaf_list = std::ranges::random_access_range<R> && std::ranges::sized_ra
 template <class G>
 concept leaf_argument = leaf_list<G const> || input<G const>;
 
-/// Returns a span for each leaf.
 template <leaf_argument G>
 auto leaves_of(G const& gradients) {
   if constexpr (leaf_list<G const>) {

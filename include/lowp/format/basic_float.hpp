@@ -226,7 +226,6 @@ class std::numeric_limits<lowp::basic_float<F, IsImplicit>> : public std::numeri
   LOWP_FN static constexpr T lowest() noexcept {
     return from(F.has_sign ? F.sign_mask() | F.max_code() : 0);
   }
-  /// Returns the gap above 1.
   LOWP_FN static constexpr T epsilon() noexcept {
     if (F.min_exponent() > 0) return denorm_min();  // 1 is subnormal
     return T(1.0 / (1 << F.significand_bits));

@@ -6,7 +6,6 @@
 
 namespace lowp {
 
-/// The keys of ten rounds of Philox4x32.
 struct philox_keys {
   std::uint32_t round[10][2];
 

@@ -10,7 +10,6 @@
 
 namespace lowp {
 
-/// Optional arguments of `quantize`.
 struct quantize_options {
   std::size_t columns = 0;                ///< of a matrix, in rows; tiles need it
   std::optional<amax> largest{};          ///< the tensor's largest magnitude, if known; see amax
@@ -74,7 +73,6 @@ error_text wrong_on_a_device(char const* function, Recipe const& recipe,
 
 }  // namespace LOWP_UNIT
 
-/// The number of elements that a range keeps together.
 template <class R>
 inline constexpr int kept_together = 1;
 template <rotated_range R>

@@ -132,7 +132,6 @@ LOWP_OPAQUE inline tensor_scales computed_tensor_scales(power_rule const& of, fl
 
 }  // namespace LOWP_UNIT
 
-/// A code of the narrow type Scale and its value.
 template <class F, class Scale>
 struct scale_code {
   using U = lanes::word<F>;

@@ -71,7 +71,6 @@ struct blocks_on_this_thread : throwing {
   }
 };
 
-/// An executor whose calls were checked before.
 template <class Executor>
 struct checked : Executor {
   static constexpr bool has_checked = true;

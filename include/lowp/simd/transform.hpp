@@ -14,7 +14,6 @@ LOWP_LAYERS_BEGIN
 template <class Operand>
 inline constexpr bool holds_narrow = requires { requires narrow<typename Operand::type>; };
 
-/// Says that an operand holds blocks that are written.
 template <class Operand>
 inline constexpr bool writes_blocks =
     requires { requires Operand::block > 0 && !Operand::is_read; };

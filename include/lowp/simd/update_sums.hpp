@@ -14,7 +14,6 @@ namespace simd {
 
 LOWP_EXACT_BEGIN
 
-/// Returns the sum of a group of terms.
 template <class F>
 LOWP_HOST_FN float sum_of_terms(float const* terms) {
   F const sum =

@@ -26,7 +26,6 @@
 
 namespace lowp::detail {
 
-/// The element type of one array of a storage.
 template <class R>
 struct narrow_array {
   using type = std::remove_cvref_t<decltype(*std::declval<R&>().data())>;

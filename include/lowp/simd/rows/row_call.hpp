@@ -42,7 +42,6 @@ struct row_repetition {
   }
 };
 
-/// Each row has its own.
 struct own_rows {
   LOWP_FN static std::size_t row(std::size_t r) { return r; }
   LOWP_HOST_FN operator row_repetition() const { return {}; }

@@ -244,7 +244,6 @@ class row_loop {
     F const result = result_of<IsPlain>(from, with, state, cached, visible, first, k);
     return Out::operand_type::is_read ? lanes::add(out.load(k), result) : result;
   }
-  /// Returns the results of the pack at `first` + k.
   template <bool IsPlain>
   LOWP_HOST_FN F result_of(auto& from, auto& with, auto const& state, float* cached,
                            std::size_t visible, std::size_t first, int k) const {

@@ -21,7 +21,6 @@ struct summed_row_call : RowCall {
   row_operand<X> x;
   row_operand<Addend> addend;
 
-  /// Runs the parts as calls of their own.
   LOWP_HOST_FN void run_parts(auto const& executor) const {
     std::size_t const end = first_row + rows;
     bool const is_whole = x.stride == columns && addend.stride == columns;

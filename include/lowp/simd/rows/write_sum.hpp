@@ -47,7 +47,6 @@ LOWP_HOST_FN auto is_inexact(F const& x, F const& a, F const& b) {
   return lanes::mask_not(lanes::mask_and(is_a, is_b));
 }
 
-/// Returns true if a lane of any of these masks is true.
 template <class M, std::size_t Count>
 LOWP_HOST_FN bool any_of(M const (&masks)[Count]) {
   M all = masks[0];
