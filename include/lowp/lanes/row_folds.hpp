@@ -76,6 +76,20 @@ LOWP_FN auto kept_of([[maybe_unused]] auto const& operation, auto const& value,
 template <class Operation, class F>
 inline constexpr bool has_plain_state = requires { typename Operation::template plain_state<F>; };
 
+/// Returns true if `plain_of` a state gives the row's values and results.
+LOWP_FN bool is_plain([[maybe_unused]] auto const& operation, [[maybe_unused]] auto const& state) {
+  if constexpr (requires { operation.is_plain(state); })
+    return operation.is_plain(state);
+  else
+    return true;
+}
+LOWP_FN auto plain_of([[maybe_unused]] auto const& operation, auto const& state) {
+  if constexpr (requires { operation.plain(state); })
+    return operation.plain(state);
+  else
+    return state;
+}
+
 LOWP_FN std::size_t visible_columns([[maybe_unused]] auto const& operation,
                                     [[maybe_unused]] std::size_t row, std::size_t columns) {
   if constexpr (requires { operation.visible(row, columns); })

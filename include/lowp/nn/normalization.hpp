@@ -30,7 +30,7 @@ struct norm_rows {
   /// A state whose scale is 1.
   template <class F>
   struct plain_state {
-    F mean;
+    F mean, rest, factor;
   };
   template <class F>
   LOWP_FN static bool is_plain(state<F> const& s) {
@@ -38,7 +38,7 @@ struct norm_rows {
   }
   template <class F>
   LOWP_FN static plain_state<F> plain(state<F> const& s) {
-    return {s.mean};
+    return {s.mean, s.rest, s.factor};
   }
   template <class F>
   LOWP_FN static F scaled(state<F> const& s, F const& x) {

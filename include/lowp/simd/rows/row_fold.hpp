@@ -45,15 +45,21 @@ LOWP_HOST_FN auto only_lane(int lane) {
   return lanes::mask_and(first_lanes<Isa>(lane + 1), lanes::mask_not(first_lanes<Isa>(lane)));
 }
 
-/// Strips by name: g++ 12 keeps an array of them in memory.
-template <class Strip, std::size_t... P>
-struct row_strips : indexed<P, Strip>... {
-  LOWP_HOST_FN row_strips() : indexed<P, Strip>{Strip{}}... {}
+/// Packs of sums in registers, by name: g++ 12 keeps an array of them in memory.
+template <class F, std::size_t... P>
+struct row_strips : indexed<P, F>... {
+  static constexpr std::size_t count = sizeof...(P);
+
+  LOWP_HOST_FN row_strips() : indexed<P, F>{lanes::broadcast<F>(0)}... {}
+  template <std::size_t I>
+  LOWP_HOST_FN F& at() {
+    return static_cast<indexed<I, F>&>(*this).value;
+  }
+  template <std::size_t I>
+  LOWP_HOST_FN void add(F const& x) {
+    at<I>() = lanes::add(at<I>(), x);
+  }
 };
-template <std::size_t P, class Strip>
-LOWP_HOST_FN Strip& strip_at(indexed<P, Strip>& strip) {
-  return strip.value;
-}
 
 template <class F>
 class row_fold<fold::maximum, F> {
@@ -95,15 +101,19 @@ class row_fold<fold::sum, F> {
     zero.store(sums_);  // g++ 12 does not see that a first element sets it, and warns
     for (std::size_t i = used; i < packs_; ++i) zero.store(sums_ + i * lanes_in_pack);
   }
-  /// A pack of sums in a register.
-  struct strip {
-    F sum = lanes::broadcast<F>(0);
-    LOWP_HOST_FN void add(F const& x) { sum = lanes::add(sum, x); }
-  };
-  /// Stores the sums from number e.
-  LOWP_HOST_FN void set(std::size_t e, auto const&... strips) {
-    float* to = sums_ + e;
-    ((strips.sum.store(to), to += lanes_in_pack), ...);
+  template <std::size_t... P>
+  using strips = row_strips<F, P...>;
+  /// Stores the sums from number e. If the row ends with them, and registers hold most of its sums,
+  /// these are added up first.
+  template <std::size_t... P>
+  LOWP_HOST_FN void set(std::size_t e, strips<P...>& sums, [[maybe_unused]] bool is_end) {
+    if constexpr (2 * sizeof...(P) >= most_packs)
+      if (is_end) {
+        sum_with<1, 0>(sums).store(sums_);
+        packs_ = 1;
+        return;
+      }
+    (sums.template at<P>().store(sums_ + e + P * lanes_in_pack), ...);
   }
   /// Adds elements from number e. The first element of each sum is added to zero.
   template <bool IsFirst>
@@ -123,6 +133,17 @@ class row_fold<fold::sum, F> {
       if (packs_ < Packs) return sum_of_packs<Packs / 2>();
     return simd::sum_of_packs<F, 1, Packs>(sums_);
   }
+  /// Returns sum_of_packs from number `Pack`. `last` are the last sums; the others were stored.
+  template <std::size_t Step, std::size_t Pack, class Strips>
+  LOWP_HOST_FN F sum_with(Strips& last) const {
+    constexpr std::size_t stored = most_packs - Strips::count;
+    if constexpr (Step < most_packs)
+      return lanes::add(sum_with<2 * Step, Pack>(last), sum_with<2 * Step, Pack + Step>(last));
+    else if constexpr (Pack < stored)
+      return F::load(sums_ + Pack * lanes_in_pack);
+    else
+      return last.template at<Pack - stored>();
+  }
   std::size_t packs_ = 1;
   alignas(64) float sums_[fold::sums];
 };
@@ -139,18 +160,20 @@ class row_fold<fold::both<First, Second>, F> {
   LOWP_HOST_FN static term masked(auto const& mask, term const& x) {
     return {first_fold::masked(mask, x.first), second_fold::masked(mask, x.second)};
   }
-  struct strip {
-    typename first_fold::strip first;
-    typename second_fold::strip second;
+  template <std::size_t... P>
+  struct strips {
+    typename first_fold::template strips<P...> first;
+    typename second_fold::template strips<P...> second;
+    template <std::size_t I>
     LOWP_HOST_FN void add(term const& x) {
-      first.add(x.first);
-      second.add(x.second);
+      first.template add<I>(x.first);
+      second.template add<I>(x.second);
     }
   };
   LOWP_HOST_FN explicit row_fold(std::size_t columns) : first_(columns), second_(columns) {}
-  LOWP_HOST_FN void set(std::size_t e, auto const&... strips) {
-    first_.set(e, strips.first...);
-    second_.set(e, strips.second...);
+  LOWP_HOST_FN void set(std::size_t e, auto& sums, bool is_end) {
+    first_.set(e, sums.first, is_end);
+    second_.set(e, sums.second, is_end);
   }
   template <bool IsFirst>
   LOWP_HOST_FN void add(std::size_t e, term const& x) {

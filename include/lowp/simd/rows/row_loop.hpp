@@ -114,14 +114,10 @@ class row_loop {
     folded<K> total(visible);
     std::size_t first = 0;
     if constexpr (!folded<K>::has_no_order)
-      if (visible >= 2 * fold::sums) {
-        if constexpr (!is_cheap)
-          first = fold_strips<K>(from, state, cached, visible, fetched, total,
-                                 std::make_index_sequence<4>{});
-        else if (operation_.is_plain(state))
-          first = fold_strips<K>(from, operation_.plain(state), cached, visible, fetched, total,
-                                 std::make_index_sequence<16 / folded<K>::count>{});
-      }
+      if (visible >= (is_cheap ? 1 : 2) * fold::sums && detail::is_plain(operation_, state))
+        first =
+            fold_strips<K>(from, detail::plain_of(operation_, state), cached, visible, fetched,
+                           total, std::make_index_sequence<is_cheap ? 16 / folded<K>::count : 4>{});
     for (std::size_t valid; first < visible; first += valid) {
       valid = row_stretch<Isa>(visible - first);
       from.begin(first, valid);
@@ -145,15 +141,15 @@ class row_loop {
     std::size_t const end = visible / width * width;
     std::size_t ahead = fetched;
     for (std::size_t strip = 0; strip < fold::sums && strip < end; strip += width) {
-      row_strips<typename folded<K>::strip, P...> sums;
+      typename folded<K>::template strips<P...> sums;
       for (std::size_t first = strip; first < end; first += fold::sums) {
         from.begin(first, width);
         if (K == last_fold && fetched != 0) from.fetch(ahead, width);
         ahead += width;
         float* const to = cached + first % most_cached;
-        (strip_at<P>(sums).add(term_at<K>(from, state, to, static_cast<int>(P) * Isa::lanes)), ...);
+        (sums.template add<P>(term_at<K>(from, state, to, static_cast<int>(P) * Isa::lanes)), ...);
       }
-      total.set(strip, strip_at<P>(sums)...);
+      total.set(strip, sums, end == visible && strip + width == fold::sums);
     }
     return end;
   }
@@ -211,14 +207,16 @@ class row_loop {
       if (uses_scores || repeats || columns_ > most_cached) from.begin(first, valid);
       with.begin(first, valid);
       to.begin(first, valid);
-      if (columns_ <= most_cached && first + valid <= visible)
-        write_stretch<true>(to, from, with, state, cached, visible, first, valid);
+      if ((repeats || columns_ <= most_cached) && first + valid <= visible &&
+          detail::is_plain(operation_, state))
+        write_stretch<true>(to, from, with, detail::plain_of(operation_, state), cached, visible,
+                            first, valid);
       else
         write_stretch<false>(to, from, with, state, cached, visible, first, valid);
       to.end(first, valid);
     }
   }
-  /// @tparam IsPlain  true if the values are cached, and the whole stretch is visible
+  /// @tparam IsPlain  true if values are at hand, and the whole stretch is visible
   template <bool IsPlain, class To, class From, class With, class State>
   LOWP_HOST_FN void write_stretch(To& to, From& from, With& with, State const& state, float* cached,
                                   std::size_t visible, std::size_t first, std::size_t valid) const {
