@@ -152,8 +152,6 @@ struct row_role {
 
   row_extent range;
   Operand operand;
-
-  LOWP_HOST_FN error_text check(char const*, row_extent const&) const { return {}; }
 };
 
 template <row_use Use, simd::access A, class R>

@@ -146,12 +146,10 @@ class call_check {
   void add(error_text const& text) {
     if (!failed()) text_ = text;
   }
-  template <class Extents = std::initializer_list<extent>>
-  void equal_sizes(Extents const& ranges) {
-    if (failed()) return;
-    for (extent const& r : ranges)
-      if (r.size != ranges.begin()->size && r.per_entry == 1)
-        text_ = unequal_sizes_text(function_, &*ranges.begin(), ranges.size());
+  void equal_sizes(extent const* ranges, std::size_t count) {
+    for (std::size_t i = 1; i < count && !failed(); ++i)
+      if (ranges[i].size != ranges[0].size && ranges[i].per_entry == 1)
+        text_ = unequal_sizes_text(function_, ranges, count);
   }
   void no_overlap(extent const& a, extent const& b) {
     auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
@@ -164,9 +162,9 @@ class call_check {
                          " starts ", distance, " bytes into ", low.name, low.part});
   }
   /// Refuses written ranges that overlap others. Two that may coincide may be the same storage.
-  void no_written_overlap(auto const& ranges) {
-    for (auto a = ranges.begin(); a != ranges.end(); ++a)
-      for (auto b = a + 1; b != ranges.end(); ++b) {
+  void no_written_overlap(extent const* ranges, std::size_t count) {
+    for (extent const *a = ranges, *end = ranges + count; a != end; ++a)
+      for (extent const* b = a + 1; b != end; ++b) {
         bool const may_be_one =
             a->may_coincide && b->may_coincide && a->is_written != b->is_written;
         bool const are_one = a->data == b->data && a->bytes == b->bytes;

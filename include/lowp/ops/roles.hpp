@@ -115,8 +115,8 @@ error_text check_call(auto const& executor, char const* function, auto const& ma
   if constexpr (requires { make.check(function); })
     if (!are_numbers_known) check.add(make.check(check.function()));
   (check_storage(check, role), ...);
-  check.equal_sizes(ranges);
-  check.no_written_overlap(ranges);
+  check.equal_sizes(ranges.data(), ranges.size());
+  check.no_written_overlap(ranges.data(), ranges.size());
   check.reachable(executor, ranges);
   return check.text();
 }

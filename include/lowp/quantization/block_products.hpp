@@ -91,7 +91,7 @@ struct reference_matmul_operation {
     std::array ranges{extent("out", out), extent("x", x.codes), extent("x", x.scales, ".scales"),
                       extent("y", y.codes), extent("y", y.scales, ".scales")};
     ranges[0].is_written = true;
-    check.no_written_overlap(ranges);
+    check.no_written_overlap(ranges.data(), ranges.size());
     refuse_if(check.text());
     default_environment const environment;
     auto const row = [](auto const& q, std::size_t first) {
