@@ -13,7 +13,6 @@
 #include <lowp/base/text.hpp>
 #include <lowp/measure/census/abs_range.hpp>
 
-#include <algorithm>
 #include <optional>
 #include <vector>
 
@@ -83,6 +82,12 @@ struct watch_frame {
   watch_pass pass = watch_pass::forward;
   bool is_open = false;  ///< true in the expression that makes the frame
   std::vector<watch_line> lines{};
+
+  [[nodiscard]] std::uint32_t count(watch_role role) const {
+    std::uint32_t found = 0;
+    for (watch_line const& line : lines) found += line.role == role;
+    return found;
+  }
 };
 
 /// Returns Python's format(x, "8.2e"), in any locale.
@@ -161,8 +166,7 @@ class watch_frames {
     bool const is_input = line.role == watch_role::input;
     error_text const name =
         joined_text({is_backward ? "grad_" : "", is_input ? "input" : "output"});
-    if (is_input || is_backward ||
-        std::ranges::count(frame.lines, watch_role::output, &watch_line::role) > 1)
+    if (is_input || is_backward || frame.count(watch_role::output) > 1)
       return joined_text({name, "[", line.number, "]"});
     return name;
   }
@@ -183,7 +187,7 @@ class watch_frames {
   /// @param most  of lines, but at least the last frame
   [[nodiscard]] error_text text(std::vector<watched_place> const& places,
                                 std::size_t most = std::size_t(-1)) const {
-    std::uint64_t const all = std::min<std::uint64_t>(next_, ring_.size());
+    std::uint64_t const all = next_ < ring_.size() ? next_ : ring_.size();
     std::uint64_t const count = count_in(most, all);
     std::uint64_t const first = ring_[slot(next_ - count)].step;
     std::uint64_t step = first, backward = 0;
@@ -256,10 +260,10 @@ class watch_weights {
 
   /// Returns the number of a weight. A new name gets the next number.
   static std::uint32_t number_of(watched_place& place, std::string_view name) {
-    auto const at = std::ranges::find(place.weights, name);
-    auto const number = static_cast<std::uint32_t>(at - place.weights.begin());
-    if (at == place.weights.end()) place.weights.emplace_back(name);
-    return number;
+    std::size_t number = 0;
+    while (number < place.weights.size() && place.weights[number] != name) ++number;
+    if (number == place.weights.size()) place.weights.emplace_back(name);
+    return static_cast<std::uint32_t>(number);
   }
 
  private:

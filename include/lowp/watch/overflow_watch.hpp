@@ -114,7 +114,8 @@ class overflow_watch {
     known(place);
     if (!is_watched_) return frame(nullptr, 0);
     std::uint64_t const number = frames_.begin(place, pass, step_);
-    caller = detail::watch_expression(&frames_, {number});
+    caller.frames = &frames_;
+    caller.number = number;
     return frame(this, number);
   }
   void known(std::size_t place) const {
@@ -149,8 +150,7 @@ class overflow_watch {
            detail::watch_expression& caller) {
     detail::watch_frame& current = frame_of(frame_number);
     if (role != watch_role::weight) {
-      auto const index = std::ranges::count(current.lines, role, &detail::watch_line::role);
-      return add(current, {role, static_cast<std::uint32_t>(index), range_of(values)});
+      return add(current, {role, current.count(role), range_of(values)});
     }
     std::uint32_t const index = detail::watch_weights::number_of(places_[current.place], name);
     detail::watch_weight& known = weights_.at(current.place, current.pass, index);
@@ -158,12 +158,13 @@ class overflow_watch {
       bool const may_wait = current.is_open && !has_alarmed_;
       if (may_wait && detail::may_rest<To>(known, detail::read("weight", values).size())) {
         --known.rest;
-        caller = detail::watch_expression(&frames_, {frame_number});
+        caller.frames = &frames_;
+        caller.number = frame_number;
         auto const read = [](void const* later) {
           return range_of(*static_cast<T*>(const_cast<void*>(later)));
         };
         current.lines.push_back(
-            {role, index, known.range, known.step, read, std::addressof(values)});
+            {role, index, known.range, known.step, read, __builtin_addressof(values)});
         return;
       }
     }

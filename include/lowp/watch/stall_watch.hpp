@@ -22,8 +22,6 @@
 #include <lowp/train/optimizer.hpp>
 #include <lowp/watch/watched_tensor.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <optional>
 
 namespace lowp::inline LOWP_UNIT {
@@ -186,7 +184,8 @@ class stall_watch {
     return tensors_.size() - 1;
   }
   void measure_now_and_then(watched_tensor& t, auto const& weights) const {
-    auto const period = static_cast<std::uint64_t>(std::min(policy_.window, 0x1p32));
+    auto const period =
+        static_cast<std::uint64_t>(0x1p32 < policy_.window ? 0x1p32 : policy_.window);
     if (t.steps % period != 0) return;
     double const gap = detail::largest_gap(weights);
     if (detail::check_numbers("", {{"", gap}}).empty()) t.largest_gap = gap;
@@ -199,7 +198,7 @@ class stall_watch {
     t.moment_stalled = kept * t.moment_stalled + static_cast<double>(v.stalled);
     t.moment_wished = kept * t.moment_wished + static_cast<double>(v.wished);
     if (++t.moment_steps >= policy_.least_steps)
-      t.is_moment_biased = std::fabs(t.moment_bias()) > policy_.largest_bias;
+      t.is_moment_biased = __builtin_fabs(t.moment_bias()) > policy_.largest_bias;
   }
   LOWP_OPAQUE bool changes_verdict(watched_tensor& t, double lr,
                                    update_report const& report) const {
@@ -218,7 +217,8 @@ class stall_watch {
     if (!(lr > 0x1p-300)) return;
     t.applied = kept * t.applied + applied / lr;
     t.requested = kept * t.requested + requested / lr;
-    t.heaviest = std::max(kept * t.heaviest, 1 / lr);
+    t.heaviest *= kept;
+    if (t.heaviest < 1 / lr) t.heaviest = 1 / lr;
     t.stalled = kept * t.stalled + static_cast<double>(report.stalled);
     t.count = kept * t.count + static_cast<double>(report.count - report.nonfinite);
   }

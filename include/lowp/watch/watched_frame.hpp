@@ -6,20 +6,21 @@
 #include <lowp/watch/frames.hpp>
 
 #include <functional>
-#include <memory>
 #include <stdexcept>
 
 namespace lowp::detail::inline LOWP_UNIT {
 
-struct watch_closes {
-  std::uint64_t number = 0;
-  void operator()(watch_frames* frames) const {
-    if (watch_frame* const frame = frames->find(number)) frame->is_open = false;
-  }
-};
 /// Closes a frame when the caller's expression ends: a default argument lives that long. An open
 /// frame may read a weight later, because all tensors of the expression still live.
-using watch_expression = std::unique_ptr<watch_frames, watch_closes>;
+struct watch_expression {
+  watch_frames* frames = nullptr;  ///< those with the frame, or null
+  std::uint64_t number = 0;
+
+  ~watch_expression() {
+    watch_frame* const frame = frames == nullptr ? nullptr : frames->find(number);
+    if (frame != nullptr) frame->is_open = false;
+  }
+};
 
 /// Frames whose tensors another processor reads, in the order that a watch needs.
 class watch_queue {

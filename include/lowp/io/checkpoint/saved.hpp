@@ -6,7 +6,6 @@
 #include <lowp/format/charconv.hpp>
 #include <lowp/io/safetensors/dtype.hpp>
 
-#include <iterator>
 #include <span>
 
 namespace lowp {
