@@ -60,8 +60,9 @@ class accessor {
       at_ = staged_;
     } else if (valid % Isa::lanes != 0) {
       constexpr std::size_t lanes = Isa::lanes;
-      __builtin_memset(staged_, 0, (valid + lanes - 1) / lanes * lanes * sizeof(T));
-      if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));
+      if (Operand::is_read)
+        copy_in<registers>(staged_, at_, valid * sizeof(T),
+                           (valid + lanes - 1) / lanes * lanes * sizeof(T));
       at_ = staged_;
     } else {
       if ((Prefetches || is_rounded_when_read) && Operand::is_read)
@@ -78,7 +79,7 @@ class accessor {
       packed_codes<Isa, Operand>::pack(operand_.at(first), staged_, valid);
     } else if constexpr (Operand::is_written) {
       if (valid % Isa::lanes != 0)
-        __builtin_memcpy(static_cast<void*>(operand_.data + first), staged_, valid * sizeof(T));
+        copy_out<registers>(operand_.data + first, staged_, valid * sizeof(T));
       else if (is_apart_now(valid))
         copy_batch(operand_.data + first, staged_);
       else if (is_streamed_now(valid))

@@ -25,6 +25,25 @@ struct staging {
   LOWP_HOST_FN staging() {}  // a short call does not pay for clear memory
 };
 
+/// Copies the bytes of a last batch to the staging, with zeros up to the end of its last pack. A
+/// backend does so with masks: a pack that is loaded would wait for stores of its parts.
+template <class Isa>
+LOWP_HOST_FN void copy_in(void* to, void const* from, std::size_t bytes, std::size_t whole) {
+  if constexpr (requires { Isa::copy_in(to, from, bytes, whole); }) {
+    Isa::copy_in(to, from, bytes, whole);
+  } else {
+    __builtin_memset(to, 0, whole);
+    __builtin_memcpy(to, from, bytes);
+  }
+}
+template <class Isa>
+LOWP_HOST_FN void copy_out(void* to, void const* from, std::size_t bytes) {
+  if constexpr (requires { Isa::copy_out(to, from, bytes); })
+    Isa::copy_out(to, from, bytes);
+  else
+    __builtin_memcpy(to, from, bytes);
+}
+
 /// The random bits of an operand, if its mode draws any.
 template <class Isa, class Operand>
 class random_bits {

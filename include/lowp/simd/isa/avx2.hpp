@@ -42,6 +42,23 @@ struct avx2 : vector_masks<avx2> {
     if (!__builtin_constant_p(x) || !detail::is_equal(x, T{0})) asm("" : "+x"(r));
     v = r;
   }
+  LOWP_TARGET inline static void copy_in(void* to, void const* from, std::size_t bytes,
+                                         std::size_t whole) {
+    using block = unsigned char[32];
+    for (std::size_t i = 0; i < whole; i += 32) {
+      block const& part = static_cast<block const*>(from)[i / 32];
+      std::size_t const left = bytes < i ? 0 : bytes - i < 32 ? bytes - i : 32;
+      auto const words_left = static_cast<std::uint32_t>(left / 4);
+      std::uint32_t rest = 0;
+      for (std::size_t k = left / 4 * 4; k < left; ++k)
+        rest |= static_cast<std::uint32_t>(part[k]) << (k % 4 * 8);
+      words::vector const lane = {0, 1, 2, 3, 4, 5, 6, 7};
+      words::vector r;
+      asm("vpmaskmovd %1, %2, %0" : "=x"(r) : "m"(part), "x"(lane < words_left));
+      r |= words::vector(lane == words_left) & rest;
+      __builtin_memcpy(static_cast<block*>(to)[i / 32], &r, sizeof(r));
+    }
+  }
   template <class To, class From>
   LOWP_TARGET inline static void convert(To& to, From const& from) {
     constexpr auto to_size = sizeof(To) / lanes, from_size = sizeof(From) / lanes;

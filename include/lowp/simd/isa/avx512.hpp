@@ -112,6 +112,31 @@ struct avx512 {
       r = __builtin_convertvector(from, To);
     to = r;
   }
+  LOWP_TARGET inline static void copy_in(void* to, void const* from, std::size_t bytes,
+                                         std::size_t whole) {
+    for (std::size_t i = 0; i < whole; i += 64) {
+      words::vector r;
+      asm("vmovdqu8 %1, %0%{%2%}%{z%}"
+          : "=v"(r)
+          : "m"(static_cast<block const*>(from)[i / 64]), "Yk"(first_bytes(bytes, i)));
+      __builtin_memcpy(static_cast<block*>(to)[i / 64], &r, sizeof(r));
+    }
+  }
+  LOWP_TARGET inline static void copy_out(void* to, void const* from, std::size_t bytes) {
+    for (std::size_t i = 0; i < bytes; i += 64) {
+      words::vector r;
+      __builtin_memcpy(&r, static_cast<block const*>(from)[i / 64], sizeof(r));
+      asm("vmovdqu8 %1, %0%{%2%}"
+          : "+m"(static_cast<block*>(to)[i / 64])
+          : "v"(r), "Yk"(first_bytes(bytes, i)));
+    }
+  }
+  using block = unsigned char[64];
+  /// Returns the mask of those bytes of the block at i that are among the first `bytes`.
+  LOWP_HOST_FN static std::uint64_t first_bytes(std::size_t bytes, std::size_t i) {
+    std::uint64_t const all = ~std::uint64_t{0};
+    return i + 64 <= bytes ? all : i < bytes ? ~(all << (bytes - i)) : 0;
+  }
   /// Decodes by one shuffle, in place of one that widens and a shift.
   LOWP_TARGET inline static void decode(std::type_identity<bfloat16>, reals& x,
                                         halves const& codes) {

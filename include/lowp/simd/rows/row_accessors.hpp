@@ -11,7 +11,7 @@ namespace lowp::simd {
 
 template <class Isa>
 struct staging<Isa, byte_operand> {
-  unsigned char elements[Isa::lanes];
+  alignas(64) unsigned char elements[64];
 };
 
 template <class Isa, nans Nans>
@@ -27,8 +27,7 @@ class accessor<Isa, byte_operand, Nans> {
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid) {
     at_ = data_ + first;
     if (valid % Isa::lanes == 0) return;
-    __builtin_memset(staged_, 0, Isa::lanes);
-    __builtin_memcpy(staged_, at_, valid);
+    copy_in<registers>(staged_, at_, valid, Isa::lanes);
     at_ = staged_;
   }
   LOWP_HOST_FN void fetch(std::size_t first, std::size_t count) const {
