@@ -272,6 +272,24 @@ TEST(nvfp4, by_four_over_six_is_that_of_transformer_engine) {
     expect_package(recipe, recipe.name);
 }
 
+TEST(nvfp4, plain_errors_are_those_of_codes) {
+  lowp::detail::tile_rule<float4_e2m1fn, float8_e4m3fn> rule{};
+  rule.most = 448, rule.divisor = lowp::detail::block_divisor(6 * rule.most);
+  lowp::detail::element_error<float4_e2m1fn, decltype(rule)> error{rule, 2688, 1, 1};
+  error.find_plain(6);
+  EXPECT_TRUE(error.is_plain);
+  for (std::uint32_t border = 1; border < 56; ++border)  // of codes and of ties, in steps of 1/8
+    for (std::uint32_t near = 0; near < 65; ++near) {
+      float const x = std::bit_cast<float>(
+          std::bit_cast<std::uint32_t>(static_cast<float>(border) / 8) + near - 32);
+      if (x >= 7) break;
+      EXPECT_EQ(std::abs(error.plain(x)), error(x)) << x;
+      EXPECT_EQ(std::abs(error.plain(-x)), error(-x)) << x;
+    }
+  error.find_plain(7);
+  EXPECT_FALSE(error.is_plain);
+}
+
 TEST(mxfp4, is_that_of_the_packages) {
   expect_package(recipes::te_2_20_mxfp4, "te_2_20_mxfp4");
   expect_package(recipes::compressed_tensors_0_20_mxfp4, "compressed_tensors_0_20_mxfp4");

@@ -163,17 +163,18 @@ class block_scales<blocked_kernel_operand<Block, Codes, Rule>, Rows> {
     for (std::uint32_t const each : largest_) largest = lanes::max(largest, each);
     of_square_ = together.max_of_strip(largest);
     Rule const rule = rule_of(tensor);
+    auto const sum_of = [&](auto const& error) {
+      float sum[std::size_t{Rows}];
+      LOWP_UNROLL_ON_GPU
+      for (int pass = 0; pass < Rows; ++pass) {
+        float x[chunk_size];
+        from.decode(thread, pass, x);
+        sum[pass] = together.sum_of_errors(x, error);
+      }
+      return together.template sum_of_strip<Rows>(sum);
+    };
     auto const next =
-        rule.chosen(tensor.numbers, lanes::from_bits<float>(of_square_), [&](auto const& error) {
-          float sum[std::size_t{Rows}];
-          LOWP_UNROLL_ON_GPU
-          for (int pass = 0; pass < Rows; ++pass) {
-            float x[chunk_size];
-            from.decode(thread, pass, x);
-            sum[pass] = together.sum_of_errors(x, error);
-          }
-          return together.template sum_of_strip<Rows>(sum);
-        });
+        rule.chosen(tensor.numbers, lanes::from_bits<float>(of_square_), together, sum_of);
     LOWP_UNROLL_ON_GPU
     for (float& each : factor_) each = next.factor;
     if (thread.thread() % 32 < chunk_size && thread.thread() % threads == 0)
@@ -192,7 +193,7 @@ class block_scales<blocked_kernel_operand<Block, Codes, Rule>, Rows> {
     Rule const rule = rule_of(tensor);
     auto const next =
         rule.chosen(tensor.numbers, lanes::from_bits<float>(is_tiled() ? of_square_ : largest),
-                    [&](auto const& error) { return together.sum_of_errors(x, error); });
+                    together, [&](auto const& error) { return together.sum_of_errors(x, error); });
     if (is_first && stores && rule.tensor_scale_at != nullptr)
       *rule.tensor_scale_at = rule.tensor.value;
     rule.count_blocks(tensor.counts, largest, next.code, stores);

@@ -125,34 +125,38 @@ struct scale_group {
     return x;
   }
 
+  /// Returns the better one of two scales. A block's neighbours try one each.
+  LOWP_FN auto better_of_two(auto const& candidate) const {
+    detail::warp<Thread> const warp{thread};
+    auto const own = candidate(warp.is_upper(1));
+    decltype(candidate(true)) const other{
+        {thread.template exchanged<1>(own.scale.code), warp.template other<1>(own.scale.factor)},
+        warp.template other<1>(own.error)};
+    return warp.is_upper(1) ? own.or_that_to_four(other) : other.or_that_to_four(own);
+  }
   /// Adds up the errors of two chunks, a row, in order. Rules choose for such rows alone.
   LOWP_FN float sum_of_errors([[maybe_unused]] float const* x,
                               [[maybe_unused]] auto const& error) const {
+    float sum = 0;
     if constexpr (Threads == 2 && Finders == 1) {
-      detail::warp<Thread> const warp{thread};
-      float errors[chunk_size], first = 0;
+      unsigned const number = thread.thread() % 2;
+      float row[2 * chunk_size];
+      LOWP_UNROLL_ON_GPU
+      for (unsigned k = 0; k < 2 * chunk_size; ++k)
+        row[k] = lanes::from_bits<float>(
+            thread.exchanged(lanes::bits(x[k % chunk_size]), k / chunk_size ^ number));
       if (error.is_plain) {
         LOWP_UNROLL_ON_GPU
-        for (int k = 0; k < chunk_size; ++k) errors[k] = error.plain(x[k]);
+        for (float const each : row) sum = lanes::add(sum, lanes::size_of(error.plain(each)));
       } else {
-        float each[chunk_size];
+        float each[2 * chunk_size];
         LOWP_UNROLL_ON_GPU
-        for (int k = 0; k < chunk_size; ++k) each[k] = x[k];
+        for (int k = 0; k < 2 * chunk_size; ++k) each[k] = row[k];
         LOWP_KEEP_LOOP
-        for (float& e : each) e = error(e);
-        LOWP_UNROLL_ON_GPU
-        for (int k = 0; k < chunk_size; ++k) errors[k] = each[k];
+        for (float const x_k : each) sum = lanes::add(sum, error(x_k));
       }
-      LOWP_UNROLL_ON_GPU
-      for (float const each : errors) first = lanes::add(first, each);
-      float all = warp.template other<1>(first);
-      LOWP_UNROLL_ON_GPU
-      for (float const each : errors) all = lanes::add(all, each);
-      float const of_other = warp.template other<1>(all);
-      return warp.is_upper(1) ? all : of_other;
-    } else {
-      return 0;
     }
+    return sum;
   }
 };
 

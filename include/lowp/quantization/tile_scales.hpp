@@ -18,61 +18,69 @@ struct element_error {
 
   Recipe const& recipe;
   float largest, scale, factor;
-  bool is_plain = false;  ///< `plain` gives the same
+  bool is_plain = false;    ///< `plain` gives the same
+  float one = 0, more = 0;  ///< what codes of -1 and -1.5 stand for then
 
   LOWP_FN float operator()(float x) const {
     auto const results = special_results_of<f, std::uint32_t>(nearest_even{}, overflow::saturate);
     auto const q = code_by<T>(recipe, x, factor, 0u, nearest_even{}, results).code;
     float const code = lanes::from_bits<float>(decode<f>(q));
-    return distance(lanes::div(back(code), lanes::mul(6.0f, recipe.most)), x);
+    float const d = lanes::sub(lanes::div(back(code), lanes::mul(6.0f, recipe.most)), x);
+    return recipe.choice == four_over_six::squares ? lanes::mul(d, d) : lanes::absolute(d);
   }
-  /// Rounds by the sum with a power of two whose ulp is the code's step, and divides by products.
+  /// Finds out whether `plain` gives the same. No element then reaches 7, which saturates.
+  LOWP_FN void find_plain(float amax) {
+    using namespace lanes;
+    is_plain = recipe.may_be_plain && !recipe.divides() && bits(mul(amax, factor)) < bits(7.0f) &&
+               recipe.divisor.permits(size_of(largest));
+    one = recipe.divisor.quotient(back(-1));
+    more = recipe.divisor.quotient(back(-1.5f));
+  }
+  /// Returns the error with any sign. Rounds by Veltkamp's split to two bits, below 1 to halves,
+  /// and ties to even. A power of two times what 1 or 1.5 stands for is exact.
   LOWP_FN float plain(float x) const {
     using namespace lanes;
-    constexpr auto more = std::uint32_t{23 - f.significand_bits} << 23;
-    constexpr auto least = static_cast<std::uint32_t>(f.min_exponent() + 127) << 23;
-    std::uint32_t const a =
-        lanes::min(lanes::magnitude(recipe.scaled(x, factor)), detail::decode<f>(f.max_code()));
-    float const addend = from_bits<float>(lanes::max(a & binary32_infinity, least) + more);
-    float const code = sub(add(from_bits<float>(a), addend), addend);
-    return distance(recipe.divisor.quotient(back(code)), absolute(x));
+    static_assert(f.significand_bits == 1 && f.min_exponent() == 0);
+    constexpr float split = 0x1p22f + 1;
+    float const magnitude = size_of(x), a = mul(magnitude, factor);
+    float const large = maximum_number(mul(a, split), split);
+    std::uint32_t const code = bits(sub(large, sub(large, a)));
+    float const unit = (code & 0x400000) != 0 ? more : one;
+    float const d = fma(from_bits<float>(code & binary32_infinity), unit, magnitude);
+    return recipe.choice == four_over_six::squares ? mul(d, d) : d;
   }
 
  private:
   LOWP_FN float back(float code) const { return lanes::mul(lanes::mul(code, scale), largest); }
-  LOWP_FN float distance(float x, float y) const {
-    float const d = lanes::sub(x, y);
-    return recipe.choice == four_over_six::squares ? lanes::mul(d, d) : lanes::absolute(d);
-  }
 };
 
-/// Returns the better one of two scales of a block, as Transformer Engine's reference_nvfp4.py
-/// chooses it. `sum_of(error)` adds up error(x): of a row in the order of elements, of rows as a
-/// tree.
+/// A scale of a block and the sum of its elements' errors with it.
+struct scale_with_error {
+  block_scale_of<float> scale;
+  float error;
+
+  /// Returns the better one of this scale to 6 and one to 4. Errors are not negative. A NaN is not
+  /// less.
+  LOWP_FN block_scale_of<float> or_that_to_four(scale_with_error const& four) const {
+    return lanes::bits(four.error) < lanes::bits(error) && !lanes::is_nan(error) ? four.scale
+                                                                                 : scale;
+  }
+};
+/// Returns one of the two scales of a block among which Transformer Engine's reference_nvfp4.py
+/// chooses. `sum_of(error)` adds up error(x): of a row in the order of elements, of rows as a tree.
 #if defined(__CUDACC__)
 #pragma nv_exec_check_disable
 #endif
 template <class T, class Recipe, class SumOf>
-LOWP_FN block_scale_of<float> better_of_two(Recipe const& recipe, tensor_scales const& t,
-                                            float largest, float amax, SumOf const& sum_of) {
+LOWP_FN scale_with_error candidate(Recipe const& recipe, tensor_scales const& t, float largest,
+                                   float amax, bool to_six, SumOf const& sum_of) {
   using namespace lanes;
   float const base = mul(div(amax, 6.0f), t.encode);
-  block_scale_of<float> better{};
-  float least = 0;
-  for (int k = 0; k < 2; ++k) {
-    e4m3<float> const scale(k == 0 ? mul(base, 1.5f) : base);
-    float const factor = encode_factor(scale.value, t.decode);
-    element_error<T, Recipe> error{recipe, largest, scale.value, factor};
-    if constexpr (requires { recipe.divisor; })
-      error.is_plain =
-          recipe.is_plain(bits(amax), factor) && recipe.divisor.permits(lanes::absolute(largest));
-    float const sum = sum_of(error);
-    // Errors are not negative. A NaN is not less.
-    if (k != 0 && bits(least) < bits(sum) && !lanes::is_nan(sum)) break;
-    better = {scale.code, factor};
-    least = sum;
-  }
-  return better;
+  e4m3<float> const scale(to_six ? base : mul(base, 1.5f));
+  float const factor = encode_factor(scale.value, t.decode);
+  element_error<T, Recipe> error{recipe, largest, scale.value, factor};
+  if constexpr (requires { recipe.divisor; }) error.find_plain(amax);
+  return {{scale.code, factor}, sum_of(error)};
 }
 
 inline namespace LOWP_UNIT {
@@ -94,8 +102,8 @@ LOWP_OPAQUE void choose_scales(given_scales& to, Recipe const& recipe, float lar
     for (std::size_t i = 0; i < rows * width; ++i)
       amax = max(amax, lanes::magnitude(at(first + i / width * columns + i % width)));
     auto chosen = scale_by<T, Scale>(recipe.of_scale, t, from_bits<float>(amax));
-    if (recipe.choice != four_over_six::no)
-      chosen = better_of_two<T>(recipe, t, largest, from_bits<float>(amax), [&](auto const& error) {
+    auto const by = [&](bool to_six) {
+      auto const sum_of = [&](auto const& error) {
         float of_row[16] = {};
         for (std::size_t i = 0; i < rows * width; ++i)
           of_row[i / width] =
@@ -103,7 +111,10 @@ LOWP_OPAQUE void choose_scales(given_scales& to, Recipe const& recipe, float lar
         for (std::size_t half = rows / 2; half != 0; half /= 2)
           for (std::size_t r = 0; r < half; ++r) of_row[r] = add(of_row[r], of_row[r + half]);
         return of_row[0];
-      });
+      };
+      return candidate<T>(recipe, t, largest, from_bits<float>(amax), to_six, sum_of);
+    };
+    if (recipe.choice != four_over_six::no) chosen = by(true).or_that_to_four(by(false));
     for (std::size_t r = 0; r < rows; ++r) {
       std::size_t const block = (first + r * columns) / width;
       to.codes[block] = chosen.code;
@@ -147,10 +158,13 @@ struct tile_rule : recipe_rule<T, Scale> {
   block_divisor divisor{6 * most};  ///< a test takes all significands over those of recipes
 
   LOWP_FN bool chooses() const { return choice != four_over_six::no; }
-  LOWP_FN block_scale_of<float> chosen(tensor_numbers const& t, float amax,
+  LOWP_FN block_scale_of<float> chosen(tensor_numbers const& t, float amax, auto const& together,
                                        auto const& sum_of) const {
     if constexpr (std::is_same_v<Scale, float8_e4m3fn>)
-      if (chooses()) return better_of_two<T>(*this, t.scales, t.largest, amax, sum_of);
+      if (chooses())
+        return together.better_of_two([&](bool to_six) {
+          return candidate<T>(*this, t.scales, t.largest, amax, to_six, sum_of);
+        });
     return scale_by<T, Scale>(this->of_scale, t.scales, amax);
   }
 };
