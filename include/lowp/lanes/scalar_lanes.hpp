@@ -185,9 +185,6 @@ LOWP_FN double square_root(double x) {
 #if defined(__CUDA_ARCH__)
   asm("sqrt.rn.f64 %0, %1;" : "=d"(x) : "d"(x));
   return x;
-#elif defined(__SSE2__)
-  asm("sqrtsd %1, %0" : "=x"(x) : "x"(x));
-  return x;
 #else
   return __builtin_sqrt(x);
 #endif
