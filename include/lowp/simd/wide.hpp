@@ -55,7 +55,6 @@ using wide_word = wide_pack<std::uint64_t, Isa>;
 // clang-format off
 template <class K> LOWP_HOST_FN wide_word<K> operator+(wide_word<K> const& a, wide_word<K> const& b) { return wide_word<K>::of(a.v[0] + b.v[0], a.v[1] + b.v[1]); }
 template <class K> LOWP_HOST_FN wide_word<K> operator-(wide_word<K> const& a, wide_word<K> const& b) { return wide_word<K>::of(a.v[0] - b.v[0], a.v[1] - b.v[1]); }
-template <class K> LOWP_HOST_FN wide_word<K> operator&(wide_word<K> const& a, wide_word<K> const& b) { return wide_word<K>::of(a.v[0] & b.v[0], a.v[1] & b.v[1]); }
 template <class K> LOWP_HOST_FN wide_word<K> operator|(wide_word<K> const& a, wide_word<K> const& b) { return wide_word<K>::of(a.v[0] | b.v[0], a.v[1] | b.v[1]); }
 template <class K> LOWP_HOST_FN wide_word<K> operator+(wide_word<K> const& a, std::uint64_t b) { return wide_word<K>::of(a.v[0] + b, a.v[1] + b); }
 template <class K> LOWP_HOST_FN wide_word<K> operator-(wide_word<K> const& a, std::uint64_t b) { return wide_word<K>::of(a.v[0] - b, a.v[1] - b); }
@@ -109,9 +108,6 @@ struct lane<simd::wide<Isa>> {
   }
   LOWP_HOST_FN static D sub(D const& a, D const& b) {
     return isolated(D::of(a.v[0] - b.v[0], a.v[1] - b.v[1]));
-  }
-  LOWP_HOST_FN static D mul(D const& a, D const& b) {
-    return isolated(D::of(a.v[0] * b.v[0], a.v[1] * b.v[1]));
   }
   LOWP_HOST_FN static D add_product(D const& sum, D const& a, D const& b) {
     D d;
