@@ -272,14 +272,11 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       requires { typename Totals::of_batches; } && !(Operand::is_written || ...);
 
   // Totals that need scratch define its type, and add themselves to the report.
-  struct no_scratch {};
   template <class Totals>
-  struct scratch_for : std::type_identity<no_scratch> {};
+  struct scratch_of {};
   template <class Totals>
     requires requires { typename Totals::scratch; }
-  struct scratch_for<Totals> : std::type_identity<typename Totals::scratch> {};
-  template <class Totals>
-  using scratch_of = typename scratch_for<Totals>::type;
+  struct scratch_of<Totals> : Totals::scratch {};
   template <class Totals>
   LOWP_HOST_FN static Totals made_in(scratch_of<Totals>& scratch, [[maybe_unused]] Report* report) {
     if constexpr (requires { typename Totals::scratch; })
