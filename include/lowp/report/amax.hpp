@@ -51,8 +51,6 @@ class amax_lanes {
   using U = lanes::word<F>;
 
  public:
-  static constexpr bool sees_codes = false;
-
   LOWP_FN void add(F const& x) {
     if constexpr (requires { lane<F>::maximum_number(x, x); })
       largest_ =
