@@ -66,18 +66,6 @@ inline constexpr int bits_of_type = 8 * sizeof(T);
 template <format F, bool IsImplicit>
 inline constexpr int bits_of_type<basic_float<F, IsImplicit>> = F.bits();
 
-template <class T>
-LOWP_HOST_FN constexpr dtype_codes make_dtype_codes() {
-  dtype_table::row const& row = dtype_table::of<T>;
-  auto const type = safetensors::detail::type_of<T>;
-  return {.numpy = row.numpy,
-          .dlpack = {row.dlpack, bits_of_type<T>, 1},
-          .onnx = row.onnx,
-          .gguf = row.gguf,
-          .nccl = row.nccl,
-          .safetensors = type ? std::optional(name_of(*type)) : std::nullopt};
-}
-
 }  // namespace detail
 
 /// A type of the catalogue, float or double.
@@ -90,6 +78,15 @@ concept has_dtype_codes = !detail::dtype_table::of<T>.numpy.empty();
 ///     if constexpr (dtype_codes_of<T>.nccl)
 ///       ncclAllGather(in, out, n, ncclDataType_t(*dtype_codes_of<T>.nccl), comm, stream);
 template <has_dtype_codes T>
-inline constexpr dtype_codes dtype_codes_of = detail::make_dtype_codes<T>();
+inline constexpr dtype_codes dtype_codes_of = []() -> dtype_codes {
+  detail::dtype_table::row const& row = detail::dtype_table::of<T>;
+  auto const type = safetensors::detail::type_of<T>;
+  return {.numpy = row.numpy,
+          .dlpack = {row.dlpack, detail::bits_of_type<T>, 1},
+          .onnx = row.onnx,
+          .gguf = row.gguf,
+          .nccl = row.nccl,
+          .safetensors = type ? std::optional(name_of(*type)) : std::nullopt};
+}();
 
 }  // namespace lowp
