@@ -36,7 +36,9 @@ static_assert(!lowp::has_dtype_codes<of_my_own> && !lowp::has_dtype_codes<int>);
 int main() {
   print<double>();
   print<float>();
-#define PRINT(name, ...) \
-  if constexpr (lowp::has_dtype_codes<lowp::name>) print<lowp::name>();
+  auto const print_if_named = [](auto x) {
+    if constexpr (lowp::has_dtype_codes<decltype(x)>) print<decltype(x)>();
+  };
+#define PRINT(name, ...) print_if_named(lowp::name{});
   ORACLE_FORMATS(PRINT)
 }
