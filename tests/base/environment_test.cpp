@@ -415,7 +415,8 @@ struct every_function {
     WRITES(read, from_chars(text, text + 4, read));
     RETURNS(lowp::stream_of(1, 2), lowp::philox4x32({1, 2, 3, 4}, {5, 6}), lowp::isa());
     RETURNS(lowp::detail::text_of(tiny) + lowp::detail::rough_text_of(subnormal));
-    RETURNS(lowp::detail::watch_number(subnormal) + lowp::detail::percent_of(third));
+    RETURNS(std::string(lowp::detail::watch_number(subnormal)) +
+            lowp::detail::percent_of(third).c_str());
   }
 };
 

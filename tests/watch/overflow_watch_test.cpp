@@ -118,10 +118,10 @@ TEST(overflow_watch, writes_numbers_as_printf_does) {
     float const x = i < 1000 ? static_cast<float>(i * 5) / 1000 : lowp_test::float_of(bits);
     std::array<char, 32> want{};
     std::snprintf(want.data(), want.size(), "%8.2e", double{x});
-    ASSERT_EQ(lowp::detail::watch_number(x), want.data());
+    ASSERT_STREQ(lowp::detail::watch_number(x).c_str(), want.data());
   }
-  EXPECT_EQ(lowp::detail::watch_number(nan_value), "     nan");
-  EXPECT_EQ(lowp::detail::watch_number(inf), "     inf");
+  EXPECT_STREQ(lowp::detail::watch_number(nan_value).c_str(), "     nan");
+  EXPECT_STREQ(lowp::detail::watch_number(inf).c_str(), "     inf");
 }
 
 TEST(overflow_watch, names_what_overflows_before_it_does) {

@@ -49,13 +49,14 @@ template <bool IsOfArguments>
 #endif
 }
 
-/// The shortest text that reads back as the same number, for an error text.
+/// The shortest text that reads back as the same number, for an error text. `format` may be another
+/// format and a precision.
 struct shortest_text {
   char text[32];
 
-  explicit shortest_text(auto value) {
+  explicit shortest_text(auto value, auto... format) {
     default_environment const environment;  // otherwise a subnormal may be "0"
-    *std::to_chars(text, text + sizeof(text) - 1, value).ptr = '\0';
+    *std::to_chars(text, text + sizeof(text) - 1, value, format...).ptr = '\0';
   }
 };
 

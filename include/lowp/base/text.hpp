@@ -13,17 +13,15 @@ std::string text_of(auto value) { return shortest_text(value).text; }
 
 /// Returns `value` with three significant digits, for a number that needs no more.
 std::string rough_text_of(auto value) {
-  char text[32];
-  default_environment const environment;
-  return {text, std::to_chars(text, text + sizeof(text), value, std::chars_format::general, 3).ptr};
+  return shortest_text(value, std::chars_format::general, 3).text;
 }
 LOWP_EXACT_BEGIN
 LOWP_OPAQUE inline double hundredfold(double x) { return 100 * x; }
 LOWP_EXACT_END
 /// Returns a share in percent: 0.12345 gives "12.3 %".
-inline std::string percent_of(double share) {
+inline error_text percent_of(double share) {
   default_environment const environment;
-  return rough_text_of(hundredfold(share)) + " %";
+  return joined_text({shortest_text(hundredfold(share), std::chars_format::general, 3).text, " %"});
 }
 
 }  // namespace lowp::detail::inline LOWP_UNIT

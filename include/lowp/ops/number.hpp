@@ -103,6 +103,8 @@ inline constexpr number_limits rounded_limits{
 
 enum number_use { used_as_float, used_as_double };
 
+LOWP_COLD inline shortest_text float_text(double x) { return shortest_text(convert<float>(x)); }
+
 /// Returns the error text of the first number out of its range. A double that is used as a float
 /// must lie in it as that float, too.
 LOWP_COLD inline error_text check_numbers(char const* prefix,
@@ -130,8 +132,7 @@ LOWP_COLD inline error_text check_numbers(char const* prefix,
       auto const given = __builtin_bit_cast(double, n.bits);
       value = shortest_text(given).text;
       if (is_right)
-        value = joined_text(
-            {value.c_str(), ", ", shortest_text(convert<float>(given)).text, " as a float"});
+        value = joined_text({value.c_str(), ", ", float_text(given).text, " as a float"});
     }
     return joined_text(
         {prefix, *prefix == '\0' ? "" : ": ", n.name, " is ", value, ", not ", wanted[n.range]});

@@ -60,9 +60,9 @@ struct list_advice {
     std::string result(facts_of(choice).name);
     std::size_t const all = decided_by.size(), named = all == 4 ? 4 : std::min<std::size_t>(all, 3);
     for (std::size_t i = 0; i < named; ++i)
-      result += (i == 0 ? "; without " : ", ") + decided_by[i];
+      result.append(i == 0 ? "; without " : ", ").append(decided_by[i]);
     if (decided_by.empty()) return result;
-    if (named < all) result.append(" and ").append(std::to_string(all - named)).append(" more");
+    if (named < all) result += detail::joined_text({" and ", all - named, " more"}).c_str();
     return result.append(": ").append(facts_of(smaller).name);
   }
 };

@@ -91,12 +91,10 @@ struct watch_frame {
 };
 
 /// Returns Python's format(x, "8.2e"), in any locale.
-inline std::string watch_number(float x) {
-  char text[32];
-  default_environment const environment;  // otherwise a subnormal may be 0
-  auto const end = std::to_chars(text, text + sizeof text, x, std::chars_format::scientific, 2).ptr;
-  auto const length = static_cast<std::size_t>(end - text);
-  return std::string(length < 8 ? 8 - length : 0, ' ').append(text, length);
+inline error_text watch_number(float x) {
+  shortest_text const number(x, std::chars_format::scientific, 2);
+  std::size_t const length = __builtin_strlen(number.text);
+  return joined_text({&"        "[length < 8 ? length : 8], number.text});
 }
 
 /// Returns "1.01e-06 6.44e+00 ", with NaN or infinity if the range has any, as torch does.
@@ -105,7 +103,7 @@ inline error_text watch_numbers(abs_range const& range) {
   float const nan = lanes::from_bits<float>(lanes::binary32_nan);
   float const min = range.nan != 0 ? nan : range.min_abs.value();
   float const max = range.nan != 0 ? nan : range.max_abs.value();
-  return joined_text({watch_number(min).c_str(), " ", watch_number(max).c_str(), " "});
+  return joined_text({watch_number(min), " ", watch_number(max), " "});
 }
 
 /// Returns "3 of 8 infinite".

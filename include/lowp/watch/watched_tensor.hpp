@@ -83,19 +83,19 @@ struct stall_alarm {
   }
   /// Returns the same text without the name.
   [[nodiscard]] std::string verdict() const {
-    using detail::joined_text, detail::percent_of, detail::shortest_text;
+    using detail::joined_text, detail::percent_of, detail::float_text;
     if (state.nonfinite != 0)
       return joined_text(
           {"frozen at step ", step, ": ", state.nonfinite,
            " elements are not finite, in the weight, the update or a stored moment, for ",
            state.nonfinite_steps, " steps"});
     return joined_text(
-        {"frozen at step ", step, ": ", percent_of(state.applied_ratio()).c_str(),
-         " of recent updates was applied, ", percent_of(state.stalled_share()).c_str(),
+        {"frozen at step ", step, ": ", percent_of(state.applied_ratio()),
+         " of recent updates was applied, ", percent_of(state.stalled_share()),
          " of elements stalled, nothing changed for ", state.silent, " steps; lr is ",
-         shortest_text(convert<float>(lr)).text,
+         float_text(lr).text,
          ", and rounded to nearest most updates of the largest weights are lost below ",
-         shortest_text(convert<float>(state.freezing_lr())).text});
+         float_text(state.freezing_lr()).text});
   }
 };
 
@@ -108,8 +108,8 @@ struct moment_alarm {
   [[nodiscard]] std::string text() const {
     return detail::joined_text(
         {state.name.c_str(), ": rounding biases v by ",
-         detail::shortest_text(convert<float>(state.moment_bias())).text, " in a step, at step ",
-         step, "; ", detail::percent_of(state.moment_stalled_share()).c_str(),
+         detail::float_text(state.moment_bias()).text, " in a step, at step ", step, "; ",
+         detail::percent_of(state.moment_stalled_share()),
          " of the elements that should change stayed; store v in float, or round it"
          " stochastically"});
   }
