@@ -66,8 +66,7 @@ FAULTS = [
     ("format/decimal.hpp", "point < -limit || point > limit", "false", "format/charconv"),
     ("format/decimal.hpp", "if (code > infinity) code = infinity;", "", "format/charconv"),
     # Packs: tails, masks, staging, exponentials.
-    ("simd/accessor.hpp", "if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));", "", "bits"),
-    ("simd/accessor.hpp", "if (Operand::is_read) __builtin_memcpy(staged_, at_, valid * sizeof(T));", "", "bits"),
+    ("simd/accessor.hpp", "if (Operand::is_read)\n        copy_in<registers>(staged_, at_, valid * sizeof(T),\n                           (valid + lanes - 1) / lanes * lanes * sizeof(T));", "", "bits"),
     ("simd/accessor.hpp", "!is_ieee_ || !Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "!Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "ops/cast"),
     ("simd/transform.hpp", "rest < step ? rest : rest < stretch ? rest - rest % step : stretch", "step", "bits"),
     ("simd/pairs.hpp", "lanes::any(Isa::unordered(first, second))", "false", "ops/cast"),
@@ -189,7 +188,7 @@ FAULTS = [
     ("nn/normalization.hpp", "lanes::sub(value, s.rest)", "value", "nn/normalization"),
     ("nn/normalization.hpp", "lanes::mul(s.factor, s.scale)", "s.factor", "nn/normalization"),
     ("nn/row_arguments.hpp", "distance + b.columns * b.element_size <= period", "distance <= period", "nn/softmax"),
-    ("nn/rows.hpp", "check.no_overlap(a->all(), b.all())", "check.no_overlap(*a, b)", "nn/softmax"),
+    ("nn/rows.hpp", "check.no_overlap(a->all(), b->all())", "check.no_overlap(*a, *b)", "nn/softmax"),
     ("nn/normalization.hpp", "s.number == turn::coarse", "false", "nn/normalization"),
     ("nn/normalization.hpp", "return s.number == turn::first;", "return true;", "nn/normalization"),
     ("nn/normalization.hpp", "s.number == turn::first && may_vanish", "s.number == turn::first", "nn/normalization"),
@@ -277,7 +276,7 @@ FAULTS = [
     ("watch/frames.hpp", "if (lines > most) break;", "", "watch/overflow_watch"),
     ("watch/frames.hpp", "headers++ == 0 ? 5u : 4u", "0", "watch/overflow_watch"),
     ("watch/overflow_watch.hpp", "is_watched_ ? 2 : 3", "2", "watch/overflow_watch"),
-    ("watch/stall_watch.hpp", "t.heaviest = std::max(kept * t.heaviest, 1 / lr);", "t.heaviest = 1 / lr;", "watch/stall_watch"),
+    ("watch/stall_watch.hpp", "if (t.heaviest < 1 / lr) t.heaviest = 1 / lr;", "t.heaviest = 1 / lr;", "watch/stall_watch"),
     # Advice.
     ("train/typical_update.hpp", "__builtin_sqrt((1 - beta1) / (1 + beta1))", "1", "train/advice"),
     ("train/typical_update.hpp", "0.183047", "1", "train/advice"),
