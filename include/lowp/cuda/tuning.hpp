@@ -49,14 +49,10 @@ struct tuning {
   /// @param scores, per_column  the operands of a row, and those that all rows share
   static constexpr unsigned least_row_blocks(int scores, int per_column, bool has_visible,
                                              bool is_random) {
-    return is_random                                        ? 2
-           : per_column > 1 || scores > 2                   ? 3
-           : scores == 1 && per_column == 0 && !has_visible ? 5
-                                                            : 4;
+    return is_random ? 2 : scores > 2 ? 3 : scores == 1 && per_column == 0 && !has_visible ? 5 : 4;
   }
 
-  /// The most blocks whose threads have short rows, the next one loaded ahead: whole turns of
-  /// 3, 4 or 5 blocks.
+  /// The most blocks of short rows, the next one loaded ahead: whole turns of 3, 4 or 5 blocks.
   static constexpr std::size_t short_row_blocks = 132 * 60;
 
   /// The labels that a thread counts, and the most blocks that count. Each block leaves a number.

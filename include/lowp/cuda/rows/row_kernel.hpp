@@ -84,8 +84,6 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         from.template load<whole::value>(1, thread_, first, chunk_size);
     };
     load(r);
-    if (has_chunk) with.template load<whole::value>(0, thread_, first, chunk_size);
-    with.decode(thread_, 0, weight);
     for (; team_.any(r < call_.rows); r += distance) {
       bool const is_row = r < call_.rows;
       from.move(call_.scores, r + distance);
@@ -103,6 +101,8 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         to.template load<whole::value>(0, thread_, first, chunk_size);
         to.decode(thread_, 0, old);
       }
+      with.template load<whole::value>(0, thread_, first, chunk_size);  // kept, it would spill
+      with.decode(thread_, 0, weight);
       finish(s, x, value, weight, old, first, 1, 0, out);
       to.encode(thread_, out, first, chunk_size);
       to.template store<whole::value>(thread_, first, chunk_size);

@@ -21,11 +21,11 @@ struct row_kernel_call {
   static constexpr bool is_collective = true;
   /// True if each column of a row is seen, and no sum over rows is made.
   static constexpr bool is_plain = !has_visible && Sum::operands == 0 && Sum::sums == 0;
-  /// True if a row of one chunk a thread may stay in registers. With two operands of columns, fewer
-  /// blocks would have room.
+  /// True if a row of one chunk a thread may stay in registers. Two operands of columns leave none
+  /// for rounding to 8 bits.
   static constexpr bool may_be_short = TeamThreads == warp_threads && is_plain &&
-                                       Columns::indices::size() < 2 &&
-                                       sizeof(typename To::type) < 4;
+                                       sizeof(typename To::type) < 4 &&
+                                       Columns::indices::size() < 2 * sizeof(typename To::type);
   /// True if a block's rows may begin anywhere in aligned chunks, in which they are moved and kept.
   /// Two scores that may be kept as floats, too, leave no registers.
   static constexpr bool may_be_shifted =
