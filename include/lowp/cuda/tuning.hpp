@@ -44,8 +44,7 @@ struct tuning {
     return bytes_read <= 2 ? 4 : bytes_read <= 4 ? 2 : 1;
   }
 
-  /// Returns the blocks of a kernel over rows for whose registers a multiprocessor must have room:
-  /// five if that spills none.
+  /// Returns the least blocks of a kernel over rows: five if that spills none.
   /// @param scores, per_column  the operands of a row, and those that all rows share
   static constexpr unsigned least_row_blocks(int scores, int per_column, bool has_visible,
                                              bool is_random) {
