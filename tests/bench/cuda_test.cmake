@@ -7,15 +7,10 @@ if(NOT nvcc)
 endif()
 file(MAKE_DIRECTORY ${SCRATCH})
 file(GLOB programs ${ROOT}/bench/cuda/*.cu)
-# Warnings and errors are of the compilers' front ends: a GPU's code is hardly optimized, and the host's
-# kernels are for one backend.
-set(sooner -D${KERNELS} -include support/backends.hpp)
-execute_process(COMMAND ${nvcc} --help OUTPUT_VARIABLE options)
-if(options MATCHES "--Ofast-compile")
-  list(APPEND sooner --Ofast-compile=max)
-endif()
+# Warnings and errors are of the compilers' front ends. The host's kernels are for one backend.
+list(APPEND compiles_sooner -D${KERNELS} -include support/backends.hpp)
 foreach(program IN LISTS programs)
-  compile(${CXX} -arch=compute_90 ${sooner} -c ${program} -Xcompiler -fsyntax-only -o ${SCRATCH}/program.o)
+  compile(${CXX} -arch=compute_90 ${compiles_sooner} -c ${program} -Xcompiler -fsyntax-only -o ${SCRATCH}/program.o)
 endforeach()
 
 find_program(python python3)

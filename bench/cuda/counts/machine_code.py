@@ -190,6 +190,8 @@ def kernels_of(nvcc_arguments, cubin):
     """Compiles to a cubin and lists its kernels."""
     nvcc, disassembler = tool("nvcc"), tool("nvdisasm")
     said = printed_by(nvcc, "--resource-usage", "-cubin", "-o", cubin, *nvcc_arguments)
+    if spilled := re.findall(r"[1-9]\d* bytes spill stores", said):
+        sys.exit(f"{len(spilled)} kernels keep registers in memory")
     used = {}
     for symbol, registers, rest in re.findall(
             r"Compiling entry function '(\S+)'.*\n(?:.*\n)*?.*Used (\d+) registers(.*)", said):
