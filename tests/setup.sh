@@ -70,7 +70,7 @@ install_missing() {
     $as_root apt-get update -q || say "apt-get update failed, going on with the lists at hand"
     # shellcheck disable=SC2086 # a list of packages
     $as_root env DEBIAN_FRONTEND=noninteractive \
-      apt-get install -y -q --no-install-recommends $missing $wished ||
+      apt-get install -y -q -o DPkg::Lock::Timeout=600 --no-install-recommends $missing $wished ||
       die "could not install:$missing$wished"
     return 0
   fi
