@@ -18,7 +18,7 @@ foreach(header IN LISTS headers)
 endforeach()
 
 # For a virtual GPU nvcc writes PTX: code_test.cmake looks at machine code.
-set(virtual -arch=compute_90)
+set(virtual -arch=compute_90 ${compiles_sooner})
 # Kernels have instructions that older GPUs lack.
 execute_process(COMMAND ${nvcc} -std=c++20 -arch=sm_75 -ccbin ${CXX} -I${ROOT}/include -c ${SCRATCH}/${name}.cu -o
                         ${SCRATCH}/alone.o RESULT_VARIABLE status OUTPUT_VARIABLE said ERROR_VARIABLE said)
