@@ -39,7 +39,9 @@
 #define LOWP_FN inline __attribute__((always_inline)) LOWP_HOST_DEVICE
 #define LOWP_HOST_FN inline __attribute__((always_inline))
 
-// Code that runs only after an error. Inlined, it would take most of a caller's compile time.
+// Called, not inlined: checks would take most of a caller's compile time.
+#define LOWP_NOINLINE __attribute__((noinline))
+// Code that runs only after an error. What leads to it is compiled for size.
 #define LOWP_COLD __attribute__((noinline, cold))
 
 // A call across which no optimiser moves floating-point work.

@@ -69,14 +69,14 @@ class error_text {
   LOWP_COLD error_text(char const* text) { append(text, __builtin_strlen(text)); }
   LOWP_COLD error_text(std_string auto const& text) { append(text.data(), text.size()); }
   LOWP_COLD error_text(error_text const& other) { append(other.text_, other.size_); }
-  LOWP_COLD error_text& operator=(error_text const& other) {
+  LOWP_NOINLINE error_text& operator=(error_text const& other) {
     if (this != &other) {
       size_ = 0;
       append(other.text_, other.size_);
     }
     return *this;
   }
-  LOWP_COLD ~error_text() { delete[] text_; }
+  LOWP_NOINLINE ~error_text() { delete[] text_; }
 
   [[nodiscard]] bool empty() const { return size_ == 0; }
   [[nodiscard]] char const* c_str() const { return size_ == 0 ? "" : text_; }

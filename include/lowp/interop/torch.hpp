@@ -32,9 +32,9 @@ inline constexpr c10::ScalarType torch_dtype =
 inline namespace LOWP_UNIT {
 
 /// Returns the error text of a tensor without elements of `dtypes` in the memory of `device`.
-LOWP_COLD inline error_text check_tensor(char const* function, at::TensorBase const& tensor,
-                                         c10::DeviceType device,
-                                         std::initializer_list<c10::ScalarType> dtypes) {
+LOWP_NOINLINE inline error_text check_tensor(char const* function, at::TensorBase const& tensor,
+                                             c10::DeviceType device,
+                                             std::initializer_list<c10::ScalarType> dtypes) {
   if (!tensor.defined()) return c10::str(function, ": the tensor is undefined");
   std::string wanted, reason;
   bool is_wanted = false;

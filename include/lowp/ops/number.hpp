@@ -107,9 +107,9 @@ LOWP_COLD inline shortest_text float_text(double x) { return shortest_text(conve
 
 /// Returns the error text of the first number out of its range. A double that is used as a float
 /// must lie in it as that float, too.
-LOWP_COLD inline error_text check_numbers(char const* prefix,
-                                          std::initializer_list<given_number> all,
-                                          number_use use = used_as_float) {
+LOWP_NOINLINE inline error_text check_numbers(char const* prefix,
+                                              std::initializer_list<given_number> all,
+                                              number_use use = used_as_float) {
   constexpr char const* wanted[] = {"finite",
                                     "finite and other than 0",
                                     "finite and at least 0",

@@ -22,7 +22,7 @@ LOWP_HOST_FN float sum_of_terms(float const* terms) {
 }
 
 inline namespace LOWP_UNIT {
-LOWP_COLD inline void add_exactly(double sum, exact_sum& all) { all += sum; }
+LOWP_NOINLINE inline void add_exactly(double sum, exact_sum& all) { all += sum; }
 
 /// Terms of a group that has a term or a sum that is not finite: see sum_in_float.
 // Templates of T, which is float: nvcc would compile functions for a GPU, which has no vectors.

@@ -51,9 +51,9 @@ LOWP_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 
 inline namespace LOWP_UNIT {
 
 /// Returns the error text of a step or of hyper-parameters, which all become floats.
-LOWP_COLD inline error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
-                                                   std::initializer_list<given_number> all,
-                                                   char const* call = "update") {
+LOWP_NOINLINE inline error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
+                                                       std::initializer_list<given_number> all,
+                                                       char const* call = "update") {
   error_text wrong;
   if (step == 0)
     wrong = "step is 0, and counts from 1";

@@ -208,8 +208,8 @@ LOWP_OPAQUE inline error_text check_products(adamw const& a, double corrected_be
 LOWP_EXACT_END
 
 /// @param corrected_beta  0 if the step does not divide lr
-LOWP_COLD inline error_text check_decoupled(char const* name, adamw const& a, double corrected_beta,
-                                            std::uint64_t step) {
+LOWP_NOINLINE inline error_text check_decoupled(char const* name, adamw const& a,
+                                                double corrected_beta, std::uint64_t step) {
   error_text wrong = check_hyper_parameters(name, step,
                                             {{"lr", a.lr},
                                              {"beta1", a.beta1, below_one},
