@@ -86,11 +86,15 @@ void step_one() {
     std::apply(
         [&](auto&... m) {
           auto p = parameter.storage();
-          for (unsigned step = 1; step < 3; ++step)
+          for (unsigned step = 1; step < 3; ++step) {
+            // Without momentum, a step is the call of another kernel.
+            if constexpr (sizeof...(M) == 1 && requires { optimizer.momentum; })
+              optimizer.momentum = step == 1 ? 0.9 : 0;
             if (is_reported)
               update(p, g, m..., optimizer, step, mode<R>(), report);
             else
               update(p, g, m..., optimizer, step, mode<R>());
+          }
           note(m...);
         },
         moments);
