@@ -51,13 +51,13 @@ struct row_strips : indexed<P, F>... {
   static constexpr std::size_t count = sizeof...(P);
 
   LOWP_HOST_FN row_strips() : indexed<P, F>{lanes::broadcast<F>(0)}... {}
-  template <std::size_t I>
+  template <std::size_t K>
   LOWP_HOST_FN F& at() {
-    return static_cast<indexed<I, F>&>(*this).value;
+    return static_cast<indexed<K, F>&>(*this).value;
   }
-  template <std::size_t I>
+  template <std::size_t K>
   LOWP_HOST_FN void add(F const& x) {
-    at<I>() = lanes::add(at<I>(), x);
+    at<K>() = lanes::add(at<K>(), x);
   }
 };
 
@@ -164,10 +164,10 @@ class row_fold<fold::both<First, Second>, F> {
   struct strips {
     typename first_fold::template strips<P...> first;
     typename second_fold::template strips<P...> second;
-    template <std::size_t I>
+    template <std::size_t K>
     LOWP_HOST_FN void add(term const& x) {
-      first.template add<I>(x.first);
-      second.template add<I>(x.second);
+      first.template add<K>(x.first);
+      second.template add<K>(x.second);
     }
   };
   LOWP_HOST_FN explicit row_fold(std::size_t columns) : first_(columns), second_(columns) {}
