@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Reads a disassembly (objdump -d --no-show-raw-insn -C). Lists the functions that have AVX, and
-# their callers:
-#   avx FUNCTION           it has an instruction in a VEX or EVEX encoding
-#   call CALLER | CALLEE   a call or jump from one function to another
+# Reads a disassembly (objdump -d --no-show-raw-insn -C). Lists the functions that have AVX, their
+# callers, and what is slow in them:
+#   avx FUNCTION                it has an instruction in a VEX or EVEX encoding
+#   call CALLER | CALLEE        a call or jump from one function to another
+#   sse FUNCTION | INSTRUCTION  of SSE, in a function with AVX
 /^[0-9a-f]+ <.*>:$/ {
   sub(/^[0-9a-f]+ </, "")
   sub(/>:$/, "")
@@ -18,6 +19,7 @@
     avx[here] = 1
     print "avx " here
   }
+  if (instruction !~ /^v/ && instruction ~ /%xmm/) sse[here] = instruction
   if (instruction ~ /^(call|j[a-z]+) .*<.*>$/) {
     target = instruction
     sub(/^[^<]*</, "", target)
@@ -28,4 +30,8 @@
       print "call " here " | " target
     }
   }
+}
+END {
+  for (function_name in sse)
+    if (function_name in avx) print "sse " function_name " | " sse[function_name]
 }
