@@ -42,9 +42,9 @@ auto rms_norm(std::span<T const> x) {
   bench::norm_parameters<T> const p;
   std::vector<float> rms(x.size() / columns), dweight(columns);
   std::vector<T> y(x.size());
-  lowp::rms_norm(x, p.weight, y, columns, bench::norm_eps, rms);
+  bench::on::rms_norm(x, p.weight, y, columns, bench::norm_eps, rms);
   return [=](auto dy, auto dx) mutable {
-    lowp::rms_norm_backward(x, p.weight, dy, rms, dx, dweight, columns);
+    bench::on::rms_norm_backward(x, p.weight, dy, rms, dx, dweight, columns);
   };
 }
 template <class T>
@@ -52,9 +52,9 @@ auto layer_norm(std::span<T const> x) {
   bench::norm_parameters<T> const p;
   std::vector<float> mean(x.size() / columns), deviation(mean), dweight(columns), dbias(columns);
   std::vector<T> y(x.size());
-  lowp::layer_norm(x, p.weight, p.bias, y, columns, bench::norm_eps, mean, deviation);
+  bench::on::layer_norm(x, p.weight, p.bias, y, columns, bench::norm_eps, mean, deviation);
   return [=](auto dy, auto dx) mutable {
-    lowp::layer_norm_backward(x, p.weight, dy, mean, deviation, dx, dweight, dbias, columns);
+    bench::on::layer_norm_backward(x, p.weight, dy, mean, deviation, dx, dweight, dbias, columns);
   };
 }
 /// The losses too: it is one pass.
@@ -65,7 +65,7 @@ auto cross_entropy(std::span<T const> x) {
   for (std::size_t i = 0; i < labels.size(); ++i)
     labels[i] = static_cast<std::int64_t>(37 * i % columns);
   return [=](auto, auto dx) mutable {
-    lowp::cross_entropy(x, labels, columns, lowp::cross_entropy_options{}, losses, dx);
+    bench::on::cross_entropy(x, labels, columns, lowp::cross_entropy_options{}, losses, dx);
   };
 }
 
@@ -73,22 +73,25 @@ template <class T>
 void add_all(bench::suite& cases, std::string const& type) {
   add<T>(
       cases, "softmax/" + type,
-      [](auto y) { return [y](auto dy, auto dx) { lowp::softmax_backward(y, dy, dx, columns); }; },
+      [](auto y) {
+        return [y](auto dy, auto dx) { bench::on::softmax_backward(y, dy, dx, columns); };
+      },
       [](float x) { return std::fabs(x) / columns; });
   add<T>(
       cases, "log_softmax/" + type,
       [](auto y) {
-        return [y](auto dy, auto dx) { lowp::log_softmax_backward(y, dy, dx, columns); };
+        return [y](auto dy, auto dx) { bench::on::log_softmax_backward(y, dy, dx, columns); };
       },
       [](float x) { return -std::fabs(x) - 6.5f; });
   add<T>(cases, "rms_norm/" + type, [](auto x) { return rms_norm<T>(x); });
   add<T>(cases, "layer_norm/" + type, [](auto x) { return layer_norm<T>(x); });
-  add<T>(cases, "gelu_tanh/" + type,
-         [](auto x) { return [x](auto dy, auto dx) { lowp::gelu_tanh_backward(x, dy, dx); }; });
+  add<T>(cases, "gelu_tanh/" + type, [](auto x) {
+    return [x](auto dy, auto dx) { bench::on::gelu_tanh_backward(x, dy, dx); };
+  });
   add<T>(cases, "gelu/" + type,
-         [](auto x) { return [x](auto dy, auto dx) { lowp::gelu_backward(x, dy, dx); }; });
+         [](auto x) { return [x](auto dy, auto dx) { bench::on::gelu_backward(x, dy, dx); }; });
   add<T>(cases, "silu/" + type,
-         [](auto x) { return [x](auto dy, auto dx) { lowp::silu_backward(x, dy, dx); }; });
+         [](auto x) { return [x](auto dy, auto dx) { bench::on::silu_backward(x, dy, dx); }; });
   add<T>(
       cases, "cross_entropy/" + type, [](auto x) { return cross_entropy<T>(x); },
       [](float x) { return bench::scores * x; });

@@ -275,13 +275,15 @@ TOPICS = (
           tuple(watches()), "step", "Steps per second", 1, 3),
 )
 # By all processors: rows of the topics, what is asked of L2 and of the traffic from DRAM.
-ON_ALL = tuple((name, 0.9, (0.8, 0.5) if name.startswith("softmax") else (0.95, 0.95)) for name in (
+ON_ALL = tuple((name, 0.9, (0.8, 0.5) if "softmax" in name or "norm" in name else (0.95, 0.95)) for name in (
     "float to bfloat16, nearest", "bfloat16 to float", "float to float8_e4m3fn, nearest",
-    "float to bfloat16, stochastic", "the same with `stochastic_fast`",
+    "float8_e4m3fn to float", "float to bfloat16, stochastic", "the same with `stochastic_fast`",
     "fused_add, bfloat16 += float, nearest", "fused_add, bfloat16 += float, stochastic",
+    "AdamW, all bfloat16, nearest", "AdamW, all bfloat16, three draws of `stochastic_fast`",
     "AdamW, bfloat16 p and g, float moments, stochastic", "the same with `update_report`",
-    "softmax, bfloat16, 1024 columns", "softmax, float16, 1024 columns", "census, float to bfloat16",
-    "census, bfloat16 to float16"))
+    "softmax, bfloat16, 1024 columns", "softmax, float16, 1024 columns", "RMS norm, float",
+    "RMS norm, bfloat16", "layer norm, float", "backward of RMS norm, bfloat16",
+    "backward of layer norm, bfloat16", "census, float to bfloat16", "census, bfloat16 to float16"))
 SUM_ERROR = json.loads((pathlib.Path(__file__).parents[1] / "peers" / "sum_error.json").read_text())
 # Reasons beside a row's name if another library is faster.
 REASONS = {f"{name}, {form}": reason for form in TYPES for name, reason in (

@@ -333,7 +333,7 @@ machine and writes nothing.
 - Everything runs on one thread, but for the table of all processors.
 - The cases of one program take turns within a round, programs take turns from round to round. A figure of a
   round is the median of its repetitions; a ratio is taken within a round; the tables have the median, the least
-  and the greatest of the rounds. The second kind of processor in a table has the median alone.
+  and the greatest of the rounds. Other kinds of processors than the first have the median alone.
 - *Against*: the other's time over lowp's; 2 is twice as fast. *Asked*: our own goal, if there is one.
 - *Best compiled loop*: the fastest of the loops in [loops](loops). They are compiled with `-O3` by
   {compilers}, for AVX2 and for AVX-512 registers. The other libraries are in [peers](peers). Each
@@ -378,8 +378,9 @@ faster. Such memory begins at a multiple of 2 MB, and has `madvise(memory, bytes
 
 What bounds the rows that are not reached:
 
-- **from L2**: a team forks and joins in a call of some microseconds. A shared machine shows too. Its rounds differ
-  more than those of one thread.
+- **from L2**: a team forks and joins in a call of some microseconds, and in a norm's derivative twice: sums over
+  rows follow the rows, whose groups leave lines in memory. A shared machine shows too. Its rounds differ more than
+  those of one thread.
 - **from DRAM**: ports, as in the tables above.
 
 ## Compile time
