@@ -287,9 +287,9 @@ ON_ALL = tuple((name, 0.9, (0.8, 0.5) if "softmax" in name or "norm" in name els
 SUM_ERROR = json.loads((pathlib.Path(__file__).parents[1] / "peers" / "sum_error.json").read_text())
 # Reasons beside a row's name if another library is faster.
 REASONS = {f"{name}, {form}": reason for form in TYPES for name, reason in (
-    ("layer norm", "the mean is corrected, and all backends have the same bits"),
+    ("layer norm", "the mean is corrected, all backends have the same bits"),
     *((name, "all backends have the same bits") for name in ("GELU", "SiLU")),
-    ("derivative of an embedding", "on Zen 4 of the kernel that went through memory for each sum"),
+    ("derivative of an embedding", "on Zen 4: an older kernel"),
     ("sum", "within 2^-48 of the sum of magnitudes; PyTorch's worst of "
             f"{SUM_ERROR['sums']} sums is 2^{SUM_ERROR['log2']}, by bench/peers/sum_error.py"))}
 REASONS |= dict.fromkeys(("bfloat16 to float", "float to float16, nearest", "float16 to float"),

@@ -60,7 +60,8 @@ isas = "/(portable|avx2|avx512|avx512_bf16|neon|neon_bf16)/"
 for part in ("^(", r"|storage/kahan\(bfloat16,bfloat16\)/nearest_even|", f"){isas}DRAM$"):
     check(part in shown, f"'{part}' is not in the filter {shown}")
 told = table("--teams").strip()
-check(told == "cast census fused_add softmax update", f"the page tells of all processors for {told}")
+made = re.search(r"foreach\(name ([a-z_ ]+)\)\n +add_program\(team_", (bench / "CMakeLists.txt").read_text())
+check(told == made[1], f"the page tells of all processors for {told}; bench/CMakeLists.txt makes {made[1]}")
 shown = table("--filter", "softmax", "all").strip()
 check(shown == f"^(softmax/bfloat16/1024|softmax/float16/1024){isas}(L2|DRAM)$",
       f"the filter of all processors is {shown}")
