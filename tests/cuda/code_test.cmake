@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The kernels' code by nvcc, for three generations of GPUs and under --use_fast_math: nothing flushed to zero or
-# approximate, and registers only. All kernels are for sm_90, and only their PTX is read: counts_test.cmake reads
-# machine code of that generation. One of each kind is for the others. There the host's compiler is clang if it is
-# installed: nvcc then reads the headers in another way.
+# approximate, and registers only. For sm_90 the PTX of all kernels is read. Its machine code is read by
+# counts_test.cmake. For sm_80 and sm_100, one kernel of each kind is compiled to machine code. If clang is installed,
+# it is the host's compiler there: nvcc then reads the headers in another way.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/nvcc.cmake)
 if(NOT nvcc)
