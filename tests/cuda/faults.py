@@ -8,6 +8,8 @@ FOLDER is for its files. EMULATION is the folder that LOWP_GPU names, and DEVICE
 made. With WORD it plants only faults whose line has that word. It prints a line for each fault, and
 fails if one survives."""
 
+import concurrent.futures
+import os
 import pathlib
 import re
 import shutil
@@ -93,41 +95,57 @@ FAULTS = [
 ]
 
 
+def entries(compiled):
+    """Returns the names of the kernels in PTX."""
+    return set(re.findall(rb"\.entry\s+([\w$]+)", compiled))
+
+
+def namespace(compiled):
+    """Returns the mangled name of the unnamed namespace, which differs by process."""
+    found = re.search(rb"N(\d+)_GLOBAL__N__", compiled)
+    return compiled[found.end(1):found.end(1) + int(found[1])] if found else b""
+
+
 class Bench:
     def __init__(self, root, folder, emulation, device, nvcc):
         self.root, self.folder, self.emulation, self.device, self.nvcc = root, folder, emulation, device, nvcc
-        self.programs, self.passed = {}, set()
+        self.objects, self.passed = {}, set()
         self.flags = subprocess.check_output([emulation / "flags"], text=True).split()
 
-    def build(self, name, include, program):
-        """Returns the program NAME, built with these headers, or None if they do not compile."""
+    def compile(self, name, include, out, what):
+        """Compiles the program NAME with these headers, `-c` or `-fatbin`; returns false if it does not compile."""
         tests = self.root / "tests"
-        compiled = subprocess.run(
-            [self.nvcc, "-std=c++20", "-O1", f"-I{include}", f"-I{tests}", f'-DLOWP_TESTS="{tests}"', "-DLOWP_TEST_SOME",
-             "-DPARTS=4", f"-DPART={PROGRAMS[name]}", *self.flags, tests / f"cuda/device_{name}_test.cu", "-o", program,
-             "-lgtest_main", "-lgtest", "-lpthread"], capture_output=True, text=True)
-        return program if compiled.returncode == 0 else None
+        return subprocess.run(
+            [self.nvcc, what, "-std=c++20", "-O1", f"-I{include}", f"-I{tests}", f'-DLOWP_TESTS="{tests}"', "-DLOWP_TEST_SOME",
+             "-DPARTS=4", f"-DPART={PROGRAMS[name]}", *self.flags, tests / f"cuda/device_{name}_test.cu", "-o", out],
+            capture_output=True, text=True).returncode == 0
 
-    def headers(self):
+    def link(self, compiled, program):
+        subprocess.run([self.nvcc, *self.flags, compiled, "-o", program, "-lgtest_main", "-lgtest", "-lpthread"], check=True)
+        return program
+
+    def headers(self, folder):
         """Copies the headers, with the portable backend alone: that halves the time to compile."""
-        include = self.folder / "include"
-        shutil.rmtree(include, ignore_errors=True)
+        include = folder / "include"
+        shutil.rmtree(folder, ignore_errors=True)
         shutil.copytree(self.root / "include", include)
         dispatch = include / "lowp/simd/dispatch.hpp"
         source = dispatch.read_text()
         dispatch.write_text(re.sub(r"using native = isa_list<.*,.*>;", "using native = isa_list<portable>;", source))
         return include
 
-    def clean(self, name, tests, variables):
-        """Returns the program NAME without a fault; these tests pass."""
-        if name not in self.programs:
-            self.programs[name] = self.build(name, self.headers(), self.folder / f"clean_{name}")
-        key = (name, tests, len(variables))
-        if key not in self.passed:
-            if not self.programs[name] or not self.passes(self.programs[name], tests, variables):
-                sys.exit(f"{name} {tests} fails without a fault")
-            self.passed.add(key)
-        return self.programs[name]
+    def prepare(self, name):
+        """Compiles the program NAME without a fault."""
+        compiled = self.folder / f"{name}.o"
+        if not self.compile(name, self.headers(self.folder / name), compiled, "-c"):
+            sys.exit(f"{name} does not compile without a fault")
+        self.objects[name] = compiled
+        self.link(compiled, self.folder / f"clean_{name}")
+
+    def check(self, name, tests, is_checked):
+        """Stops unless these tests pass without a fault."""
+        if not self.passes(self.folder / f"clean_{name}", tests, RACES if is_checked else {}):
+            sys.exit(f"{name} {tests} fails without a fault")
 
     def passes(self, program, tests, variables):
         """Returns true if all tests pass and the emulation complains of nothing."""
@@ -138,39 +156,68 @@ class Bench:
         said = ran.stdout + ran.stderr
         return ran.returncode == 0 and " complaints" not in said and "[  PASSED  ]" in said
 
-    def find(self, header, text, other, name, tests, is_checked):
+    def with_kernels(self, name, include, folder):
+        """Returns the program NAME with the kernels of these headers and the host's code without a fault, or None:
+        the host's code takes half of the time to compile, and most faults are not in it."""
+        kernels, compiled = folder / "kernels", folder / "kernels.o"
+        if not self.compile(name, include, kernels, "-fatbin"):
+            return None
+        whole, ptx = self.objects[name].read_bytes(), kernels.read_bytes()
+        own, other = namespace(whole), namespace(ptx)
+        if len(own) != len(other):
+            return None
+        ptx = ptx.replace(other, own)
+        if entries(ptx) != entries(whole):
+            return None
+        kernels.write_bytes(ptx)
+        subprocess.run(["objcopy", "--update-section", f".nv_fatbin={kernels}", self.objects[name], compiled], check=True)
+        return self.link(compiled, folder / "kernels_program")
+
+    def find(self, place, fault):
         """Returns "found", or the reason that it is not."""
+        header, text, other, name, tests, is_checked = fault
         variables = dict(RACES) if is_checked else {}
-        program = self.clean(name, tests, variables)
         if header is None:
             mutated = {**variables, "GPUEMU_MUTATE": f"{text}={other}"}
-            return "SURVIVED" if self.passes(program, tests, mutated) else "found"
-        include = self.headers()
+            return "SURVIVED" if self.passes(self.folder / f"clean_{name}", tests, mutated) else "found"
+        folder = self.folder / f"fault_{place}"
+        include = self.headers(folder)
         path = include / "lowp/cuda" / header
         source = path.read_text()
         if source.count(text) == 0:
             return "the header lacks this text"
         path.write_text(source.replace(text, other))
-        program = self.build(name, include, self.folder / "faulty")
-        if program is None:
-            return "does not compile"
-        return "SURVIVED" if self.passes(program, tests, variables) else "found"
+        program = self.with_kernels(name, include, folder)
+        if program is None or self.passes(program, tests, variables):
+            if not self.compile(name, include, folder / "faulty.o", "-c"):
+                return "does not compile"
+            if self.passes(self.link(folder / "faulty.o", folder / "faulty"), tests, variables):
+                return "SURVIVED"
+        shutil.rmtree(folder)
+        return "found"
 
 
 def main():
     root, folder, emulation, device, nvcc = map(pathlib.Path, sys.argv[1:6])
     word = sys.argv[6] if len(sys.argv) > 6 else ""
-    folder.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
     bench = Bench(root, folder, emulation, device, nvcc)
     chosen = [fault for fault in FAULTS if word in str(fault)]
     wrong = []
-    for fault in chosen:
+
+    def plant(place):
         begin = time.time()
-        result = bench.find(*fault)
-        line = f"{result}: {fault[0] or 'all kernels'}: {fault[1].strip()} -> {fault[2].strip() or 'nothing'} ({fault[3]}, {time.time() - begin:.0f} s)"
-        print(line.replace("\n", " "), flush=True)
-        if result != "found":
-            wrong.append(line)
+        return bench.find(place, chosen[place]), time.time() - begin
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(bench.prepare, sorted({fault[3] for fault in chosen})))
+        list(pool.map(lambda run: bench.check(*run), sorted({fault[3:] for fault in chosen})))
+        for (header, text, other, name, *_), (result, seconds) in zip(chosen, pool.map(plant, range(len(chosen)))):
+            line = f"{result}: {header or 'all kernels'}: {text.strip()} -> {other.strip() or 'nothing'} ({name}, {seconds:.0f} s)"
+            print(line.replace("\n", " "), flush=True)
+            if result != "found":
+                wrong.append(line)
     print(f"{len(chosen) - len(wrong)} of {len(chosen)} faults found")
     sys.exit(1 if wrong else 0)
 
