@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <random>
 #include <span>
@@ -440,6 +441,40 @@ TEST(normalization, of_many_rows) {
     std::vector<lowp::float16> in_place(x.span().begin(), x.span().end());
     lowp::layer_norm(in_place, weight, bias, in_place, columns, 1e-6f);
     EXPECT_EQ(in_place, layer);
+  }
+}
+
+// Every long row is written while the next one is summed. Hard rows follow others, in place too.
+TEST(normalization, of_long_rows_in_turns) {
+  for (std::size_t const columns : {512U, 700U, 1024U, 2048U}) {
+    SCOPED_TRACE(columns);
+    std::vector<float> x;
+    for (int turn = 0; turn < 2; ++turn)
+      for (hard_row const& row : hard_rows(columns)) x.insert(x.end(), row.x.begin(), row.x.end());
+    std::size_t const rows = x.size() / columns;
+    std::vector<float> const weight(columns, 1.5f), bias(columns, 0.5f);
+    std::vector<float> rms(x.size()), layer(x.size()), mean(rows), deviation(rows);
+    for (std::size_t row = 0; row < rows; ++row) {
+      auto const part = [&](auto& all) { return std::span(all).subspan(row * columns, columns); };
+      lowp::rms_norm(part(x), weight, part(rms), columns, 1e-6f);
+      lowp::layer_norm(part(x), weight, bias, part(layer), columns, 1e-6f,
+                       std::span(mean).subspan(row, 1), std::span(deviation).subspan(row, 1));
+    }
+    std::vector<float> out(x.size()), other(rows), another(rows);
+    auto const same = [](std::vector<float> const& a, std::vector<float> const& b) {
+      return std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
+    };
+    lowp::rms_norm(x, weight, out, columns, 1e-6f);
+    EXPECT_TRUE(same(out, rms));
+    lowp::layer_norm(x, weight, bias, out, columns, 1e-6f, other, another);
+    EXPECT_TRUE(same(out, layer) && same(other, mean) && same(another, deviation));
+    out = x;
+    lowp::rms_norm(out, weight, out, columns, 1e-6f);
+    EXPECT_TRUE(same(out, rms));
+    out = spread(x, columns, 5, 1.0f);
+    lowp::strided_rows const in_place{out, columns + 5};
+    lowp::layer_norm(in_place, weight, bias, in_place, columns, 1e-6f);
+    EXPECT_TRUE(same(gathered(out, columns, 5, 1.0f), layer));
   }
 }
 

@@ -23,7 +23,8 @@
 //                                    result, from the scores instead of the value
 //     marked_result(state, value)    optional: the result in column state.marked
 //     plain_state<F>, is_plain(state), plain(state)    optional: a simpler state of most rows that
-//                                    gives the same results; values are cheap to compute again
+//                                    gives the same results; values are cheap to compute again; a
+//                                    row begins plain, and all its columns are visible
 #pragma once
 
 #include <lowp/simd/operand.hpp>

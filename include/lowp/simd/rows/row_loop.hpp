@@ -3,25 +3,29 @@
 // and instruction set. A row of few columns keeps dear values of its last fold; others repeat them.
 #pragma once
 
-#include <lowp/lanes/row_folds.hpp>
-#include <lowp/simd/rows/row_accessors.hpp>
-#include <lowp/simd/rows/row_fold.hpp>
+#include <lowp/simd/rows/row_writer.hpp>
+
+#include <new>
 
 namespace lowp::simd {
 
 LOWP_LAYERS_BEGIN
 
 template <class Isa, class Call>
-class row_loop {
-  using Operation = decltype(Call::operation);
-  using Out = decltype(Call::out);
-  using out_accessors = row_accessors<Isa, std::tuple<Out>>;
-  using score_accessors = row_accessors<Isa, decltype(Call::scores)>;
-  using column_accessors = row_accessors<Isa, decltype(Call::per_column)>;
+class row_loop : row_writer<Isa, Call> {
+  using writer = row_writer<Isa, Call>;
+  using typename writer::column_accessors, typename writer::F, typename writer::out_accessors,
+      typename writer::registers, typename writer::score_accessors;
+  using typename writer::Operation, typename writer::Out;
+  using writer::call_, writer::columns_, writer::each_score, writer::has_lines, writer::is_cheap,
+      writer::last_fold, writer::most_cached, writer::operation_, writer::repeats,
+      writer::uses_scores;
+  template <int K>
+  using folded = typename writer::template folded<K>;
   using statistic_accessors = row_accessors<Isa, decltype(Call::statistics)>;
 
  public:
-  LOWP_HOST_FN explicit row_loop(Call const& rows) : call_(rows) {}
+  LOWP_HOST_FN explicit row_loop(Call const& rows) : writer(rows) {}
 
   LOWP_HOST_FN void over_rows() const {
     std::tuple<Out> const out(call_.out);
@@ -30,24 +34,28 @@ class row_loop {
   }
 
  private:
-  /// The values kept take half of the smallest second-level caches. The values of rows that run
-  /// together take little of the first-level cache. Fewer elements than least_fetched lie in one.
-  static constexpr std::size_t most_cached = 8192, most_together = 2048, most_at_once = 16,
+  /// The values of rows that run together take little of the first-level cache. Fewer elements than
+  /// least_fetched lie in one of the second level.
+  static constexpr std::size_t most_together = 2048, most_at_once = 16,
                                least_fetched = std::size_t{1} << 18;
-  using folds = typename Operation::folds;
-  using registers = typename Isa::registers;
-  using F = pack<float, registers>;
   template <int K>
-  using folded = row_fold<std::tuple_element_t<std::size_t{K}, folds>, F>;
-  static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
-  static constexpr typename score_accessors::indices each_score{};
-  static constexpr typename column_accessors::indices each_column{};
-  static constexpr bool uses_scores = detail::uses_scores<Operation>;
-  static constexpr bool has_lines = requires { Call::has_lines; };
-  /// With 16 lanes a store takes longer than cheap values do, and registers hold a longer strip.
-  static constexpr bool is_cheap = Isa::lanes == 16 && detail::has_plain_state<Operation, F>;
-  static constexpr bool repeats = is_cheap && score_accessors::has_floats;
+  static constexpr std::size_t packs_in_strip = is_cheap ? 16 / folded<K>::count : 4;
+  /// Between two folds a core waits for the sum of a row. Meanwhile it could have written another.
+  static constexpr bool hides_writes = repeats && !folded<0>::has_no_order && !has_lines &&
+                                       column_accessors::may_be_stretched &&
+                                       out_accessors::may_be_stretched;
 
+  /// Returns how many elements of a row are written behind the loads of another row's fold 0. Short
+  /// rows gain nothing, long ones need more than the first-level cache.
+  LOWP_HOST_FN std::size_t hidden([[maybe_unused]] auto& to) const {
+    if constexpr (hides_writes) {
+      constexpr std::size_t width = packs_in_strip<0> * std::size_t{Isa::lanes};
+      if (columns_ >= 2 * fold::sums && columns_ <= most_together &&
+          call_.all_rows * columns_ < least_fetched && !to.template get<0>().is_staged(false))
+        return columns_ / width * width;
+    }
+    return 0;
+  }
   /// Returns the number of elements if streaming pays and every row has its alignment, else 0.
   LOWP_HOST_FN std::size_t streamed() const {
     using T = typename Out::operand_type::type;
@@ -69,12 +77,15 @@ class row_loop {
   LOWP_HOST_FN void over_rows(auto&& to, auto&& from, auto&& with, auto&& statistics) const {
     alignas(64) float cached[most_cached];
     [[maybe_unused]] float* sums = cached;
-    std::size_t const at_once = rows_at_once(), end = first_row_ + rows_;
+    using state_type = typename Operation::template state<F>;
+    state_type states[most_at_once];
+    std::size_t const at_once = rows_at_once(), end = first_row_ + rows_, most = hidden(to);
     for (std::size_t row = first_row_, count; row < end; row += count) {
       count = end - row < at_once ? end - row : at_once;
-      typename Operation::template state<F> states[most_at_once];
-      for (std::size_t i = 0; i < count; ++i) detail::start_row(operation_, states[i], row + i);
-      fold_rows<0>(row, count, from, states, cached);
+      bool const is_begun = most != 0 && row != first_row_;
+      for (std::size_t i = 0; i < count && !is_begun; ++i)
+        detail::start_row(operation_, *::new (states + i) state_type, row + i);
+      fold_rows<0>(row, count, from, states, cached, is_begun);
       for (std::size_t i = 0; i < count; ++i) {
         write_statistics(row + i, statistics, states[i], typename statistic_accessors::indices{});
         to.start(row + i);
@@ -82,42 +93,56 @@ class row_loop {
         auto const state = states[i];  // whose address no store has
         if constexpr (has_lines) {
           sums = call_.sums_at(row + i, sums, cached, most_cached);
-          write_row(to, from, with, state, sums, columns_);
+          this->write_row(to, from, with, state, sums, columns_);
           call_.template end_row<F>(row + i, end, sums);
+        } else if constexpr (hides_writes) {
+          std::size_t const next = row + i + count;
+          bool const begins = most != 0 && next < end;
+          std::size_t left = begins && detail::is_plain(operation_, state) ? most : 0;
+          this->write_row(to, from, with, state, cached, columns_, left);
+          if (!begins) continue;
+          // A row begins plain, so a strip of it goes with each part of this one.
+          begin_row(score_accessors(call_.scores), next, *::new (states + i) state_type, left, to,
+                    from, with, state);
         } else {
-          write_row(to, from, with, state, cached + i * room(), visible(row + i));
+          this->write_row(to, from, with, state, cached + i * room(), visible(row + i));
         }
       }
     }
     to.finish();
   }
 
+  /// @param is_begun  true if fold 0 is behind the rows
   template <int K, class From, class State>
   LOWP_HOST_FN void fold_rows(std::size_t row, std::size_t count, From& from, State* states,
-                              float* cached) const {
+                              float* cached, bool is_begun) const {
     // Computing with a row takes longer than the hardware looks ahead.
     bool const fetches =
         call_.all_rows * columns_ >= least_fetched && row + 2 * count <= first_row_ + rows_;
     std::size_t const fetched = fetches ? count * std::get<0>(call_.scores).stride : 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      from.start(row + i);
-      while (fold_once<K>(from, states[i], cached + i * room(), visible(row + i), fetched));
-    }
-    if constexpr (K < last_fold) fold_rows<K + 1>(row, count, from, states, cached);
+    if (K > 0 || !is_begun)
+      for (std::size_t i = 0; i < count; ++i) {
+        from.start(row + i);
+        while (fold_once<K>(from, states[i], cached + i * room(), visible(row + i), fetched));
+      }
+    if constexpr (K < last_fold) fold_rows<K + 1>(row, count, from, states, cached, is_begun);
   }
-
+  LOWP_HOST_FN void begin_row(auto&& from, std::size_t row, auto& state, auto&... later) const {
+    detail::start_row(operation_, state, row);
+    from.start(row);
+    while (fold_once<0>(from, state, nullptr, columns_, 0, later...));
+  }
   /// Returns true if the fold needs another turn.
   template <int K, class From, class State>
   LOWP_HOST_FN bool fold_once(From& from, State& result, float* cached, std::size_t visible,
-                              std::size_t fetched) const {
+                              std::size_t fetched, auto&... later) const {
     State const state = result;  // whose address no store has
     folded<K> total(visible);
     std::size_t first = 0;
     if constexpr (!folded<K>::has_no_order)
       if (visible >= (is_cheap ? 1 : 2) * fold::sums && detail::is_plain(operation_, state))
-        first =
-            fold_strips<K>(from, detail::plain_of(operation_, state), cached, visible, fetched,
-                           total, std::make_index_sequence<is_cheap ? 16 / folded<K>::count : 4>{});
+        first = fold_strips<K>(from, detail::plain_of(operation_, state), cached, visible, fetched,
+                               total, std::make_index_sequence<packs_in_strip<K>>{}, later...);
     for (std::size_t valid; first < visible; first += valid) {
       valid = row_stretch<Isa>(visible - first);
       from.begin(first, valid);
@@ -135,7 +160,7 @@ class row_loop {
   template <int K, class From, class State, std::size_t... P>
   LOWP_HOST_FN std::size_t fold_strips(From& from, State const& state, float* cached,
                                        std::size_t visible, std::size_t fetched, folded<K>& total,
-                                       std::index_sequence<P...>) const {
+                                       std::index_sequence<P...>, auto&... later) const {
     constexpr std::size_t width = sizeof...(P) * std::size_t{Isa::lanes};
     static_assert(fold::sums % width == 0);
     std::size_t const end = visible / width * width;
@@ -148,6 +173,7 @@ class row_loop {
         ahead += width;
         float* const to = cached + first % most_cached;
         (sums.template add<P>(term_at<K>(from, state, to, static_cast<int>(P) * Isa::lanes)), ...);
+        if constexpr (sizeof...(later) != 0) this->template write_part<width>(first, later...);
       }
       total.set(strip, sums, end == visible && strip + width == fold::sums);
     }
@@ -177,7 +203,7 @@ class row_loop {
   template <int K>
   LOWP_HOST_FN auto term_at(auto& from, auto const& state, [[maybe_unused]] float* to,
                             int k) const {
-    auto const value = value_at<K>(from, state, k, each_score);
+    auto const value = this->template value_at<K>(from, state, k, each_score);
     auto const term = operation_.term(fold::number<K>{}, value);
     if constexpr (K == last_fold && !uses_scores && !repeats)
       detail::kept_of(operation_, value, term).store(to + k);
@@ -196,99 +222,7 @@ class row_loop {
     statistics.end(0, 1);
   }
 
-  LOWP_HOST_FN void write_row(auto& to, auto& from, auto& with, auto const& state, float* cached,
-                              std::size_t visible) const {
-    std::size_t stretch = batch<Isa>;  // those of a row that is not streamed run into each other
-    if constexpr (out_accessors::may_be_stretched && score_accessors::may_be_stretched &&
-                  column_accessors::may_be_stretched)
-      if (!to.template get<0>().is_staged(false)) stretch = columns_ + 1;
-    for (std::size_t first = 0, valid; first < columns_; first += valid) {
-      valid = row_stretch<Isa>(columns_ - first, stretch);
-      if (uses_scores || repeats || columns_ > most_cached) from.begin(first, valid);
-      with.begin(first, valid);
-      to.begin(first, valid);
-      if ((repeats || columns_ <= most_cached) && first + valid <= visible &&
-          detail::is_plain(operation_, state))
-        write_stretch<true>(to, from, with, detail::plain_of(operation_, state), cached, visible,
-                            first, valid);
-      else
-        write_stretch<false>(to, from, with, state, cached, visible, first, valid);
-      to.end(first, valid);
-    }
-  }
-  /// @tparam IsPlain  true if values are at hand, and the whole stretch is visible
-  template <bool IsPlain, class To, class From, class With, class State>
-  LOWP_HOST_FN void write_stretch(To& to, From& from, With& with, State const& state, float* cached,
-                                  std::size_t visible, std::size_t first, std::size_t valid) const {
-    auto& out = to.template get<0>();
-    int const left = static_cast<int>(valid);
-    int k = 0;
-    if constexpr (std::remove_cvref_t<decltype(out)>::stores_in_order) {
-      for (; k + 2 * Isa::lanes <= left; k += 2 * Isa::lanes) {
-        F const a = total_of<IsPlain>(out, from, with, state, cached, visible, first, k);
-        F const b =
-            total_of<IsPlain>(out, from, with, state, cached, visible, first, k + Isa::lanes);
-        out.template store_pair<false>(k, a, b);
-      }
-    }
-    for (; k < left; k += Isa::lanes)
-      out.template store<false>(
-          k, total_of<IsPlain>(out, from, with, state, cached, visible, first, k));
-  }
-  /// Returns the results of a pack, added to the old values if the operand is read, too.
-  template <bool IsPlain>
-  LOWP_HOST_FN F total_of(auto& out, auto& from, auto& with, auto const& state, float* cached,
-                          std::size_t visible, std::size_t first, int k) const {
-    F const result = result_of<IsPlain>(from, with, state, cached, visible, first, k);
-    return Out::operand_type::is_read ? lanes::add(out.load(k), result) : result;
-  }
-  template <bool IsPlain>
-  LOWP_HOST_FN F result_of(auto& from, auto& with, auto const& state, float* cached,
-                           std::size_t visible, std::size_t first, int k) const {
-    if constexpr (uses_scores) {
-      return result_of_scores(from, with, state, k, cached + first, each_score);
-    } else {
-      std::size_t const e = first + static_cast<std::size_t>(k);
-      F value = repeats || (!IsPlain && columns_ > most_cached) ? kept_at(from, state, k)
-                                                                : F::load(cached + e);
-      if (!IsPlain && e + Isa::lanes > visible)
-        value =
-            lanes::select(first_lanes<registers>(e < visible ? static_cast<int>(visible - e) : 0),
-                          value, lanes::broadcast<F>(0));
-      F result = result_at(with, state, k, each_column, cached, value);
-      if constexpr (requires { operation_.marked_result(state, value); })
-        if (std::size_t const lane = state.marked - e; lane < Isa::lanes)
-          result = lanes::select(only_lane<registers>(static_cast<int>(lane)),
-                                 operation_.marked_result(state, value), result);
-      return result;
-    }
-  }
-
-  template <std::size_t... K>
-  LOWP_HOST_FN F result_of_scores(auto& from, auto& with, auto const& state, int k, float* sums,
-                                  std::index_sequence<K...>) const {
-    return result_at(with, state, k, each_column, sums, F(from.template get<K>().load(k))...);
-  }
-  LOWP_HOST_FN F kept_at(auto& from, auto const& state, int k) const {
-    F const value = value_at<last_fold>(from, state, k, each_score);
-    return detail::kept_of(operation_, value, operation_.term(fold::number<last_fold>{}, value));
-  }
-  template <int K, class From, class State, std::size_t... J>
-  LOWP_HOST_FN auto value_at(From& from, State const& state, int k,
-                             std::index_sequence<J...>) const {
-    return operation_.value(fold::number<K>{}, state, F(from.template get<J>().load(k))...);
-  }
-  template <class With, class State, std::size_t... J, class... Value>
-  LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, [[maybe_unused]] int k,
-                           std::index_sequence<J...>, [[maybe_unused]] float* sums,
-                           Value const&... value) const {
-    if constexpr (has_lines) call_.template add_to<F>(state, sums + k, value...);
-    return operation_.result(state, value..., F(with.template get<J>().load(k))...);
-  }
-
-  Call const& call_;
-  Operation const& operation_ = call_.operation;
-  std::size_t first_row_ = call_.first_row, rows_ = call_.rows, columns_ = call_.columns;
+  std::size_t first_row_ = call_.first_row, rows_ = call_.rows;
 };
 
 LOWP_EXACT_END
