@@ -157,7 +157,7 @@ TEST_F(device_replay, tells_what_cuda_refuses) {
   must(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));
   lowp::cuda::status const status = lowp::cuda::try_fused_add(nullptr, x, 1.0f, x);
   EXPECT_EQ(status.code(), cudaErrorStreamCaptureImplicit);
-  EXPECT_NE(status.message().find("cudaLaunchKernelEx: cudaErrorStreamCaptureImplicit: "),
+  EXPECT_NE(status.message().find("cudaLaunchKernelExC: cudaErrorStreamCaptureImplicit: "),
             std::string::npos)
       << status.message();
   try {

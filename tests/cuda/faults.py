@@ -81,8 +81,8 @@ FAULTS = [
     # Launches.
     ("launch.cuh", "config.stream = stream_;", "config.stream = nullptr;", "replay", "*step", False),
     ("launch.cuh", "cudaMemcpyDefault, stream_)", "cudaMemcpyDefault, nullptr)", "replay", "*rounding", False),
-    ("launch.cuh", "if (call.dynamic_bytes > always_allowed)", "if (call.dynamic_bytes > 1000 * always_allowed)", "pieces", "*", False),
-    ("launch.cuh", "config.dynamicSmemBytes = call.dynamic_bytes;", "config.dynamicSmemBytes = call.dynamic_bytes / 2;", "pieces", "*", False),
+    ("launch.cuh", "&& dynamic_bytes > always_allowed", "&& dynamic_bytes > 1000 * always_allowed", "pieces", "*", False),
+    ("launch.cuh", "config.dynamicSmemBytes = dynamic_bytes;", "config.dynamicSmemBytes = dynamic_bytes / 2;", "pieces", "*", False),
     ("launch.cuh", "if (attributes.type != cudaMemoryTypeUnregistered) return {};", "return {};", "replay", "*refuses*", False),
     ("launch.cuh", "if (code_ != cudaSuccess) detail::raise<error>", "if (code_ == cudaSuccess) detail::raise<error>", "replay", "*refuses*", False),
     ("on_stream.cuh", "if constexpr (Throws)\n", "if constexpr (!Throws) return s;\n    else if constexpr (false)\n", "replay", "*refuses*", False),

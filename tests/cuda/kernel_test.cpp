@@ -30,7 +30,7 @@ TYPED_TEST_SUITE(cuda_kernel, part_of<cast_formats>::type, by_format);
 
 constexpr std::size_t longest = 150;
 
-using grid_of_each_width = grid_with<documented_conversions, text_of_each_width>;
+using grid_with_whole_tiles = grid_with<documented_conversions, text_of_whole_tiles>;
 
 template <class Grid>
 lowp::cuda::on_grid<Grid> on(Grid& grid) {
@@ -40,13 +40,13 @@ lowp::cuda::on_grid<Grid> on(Grid& grid) {
 // Calls body(grid, place) for blocks of one thread and of four, whose tiles have 8 to 128 elements;
 // for as many blocks as tiles, or fewer; for lengths around every multiple of a group. The leads
 // put elements of every size on 16 bytes, on 4 only, and on no more than their own.
-void for_each_launch(std::function<void(grid_of_each_width&, place const&)> const& body) {
+void for_each_launch(std::function<void(grid_with_whole_tiles&, place const&)> const& body) {
   int turn = 0;
   for (unsigned const threads : {1U, 4U}) {
     for (std::uint64_t const blocks : {std::uint64_t{1}, std::uint64_t{3}, ~std::uint64_t{0}}) {
       for (std::size_t size = 0; size <= longest; size += size < 40 ? 1 : 7) {
         std::array<std::size_t, 5> const leads{0, 1, 2, 4, 8};
-        grid_of_each_width grid(threads, blocks);
+        grid_with_whole_tiles grid(threads, blocks);
         body(grid, place{size, false, leads[static_cast<std::size_t>(turn++) % leads.size()]});
         body(grid, place{size, true, 0});
       }

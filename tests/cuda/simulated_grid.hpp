@@ -209,12 +209,12 @@ struct simulated_thread {
   }
 };
 
-// The texts of a kernel. One for accesses of any width compiles in less time than one for each.
+// The texts of a kernel. One alone compiles in less time than one more for whole tiles.
 // kernel_test.cpp and the programs for a GPU have these.
 struct one_text {
   static constexpr bool has_one_text = true;
 };
-struct text_of_each_width {};
+struct text_of_whole_tiles {};
 
 // At most `most_blocks` blocks of `block_threads` threads, so that a block may have several tiles.
 // Threads of a block run one after another if they need not wait for each other, else as fibers.

@@ -40,9 +40,9 @@ struct named : Call {};
 
 template <class Call>
 inline constexpr bool is_widest = true;
-template <int Width, class Make, class Report, class... Rest>
-inline constexpr bool is_widest<cuda::kernel_call<Width, Make, Report, Rest...>> =
-    Width == cuda::widths[0] || (cuda::may_be_absent<Make> && cuda::is_reported<Report>);
+template <class Make, class Report, class... Rest>
+inline constexpr bool is_widest<cuda::kernel_call<cuda::kernel_text::any, Make, Report, Rest...>> =
+    cuda::may_be_absent<Make> && cuda::is_reported<Report>;
 
 void must(cudaError_t code) {
   if (code != cudaSuccess) throw std::runtime_error(cudaGetErrorString(code));

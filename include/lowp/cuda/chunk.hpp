@@ -109,7 +109,7 @@ struct chunk_bytes {
   /// Likewise for pieces of Part bytes. If these are all, pieces of Whole bytes replace them.
   template <int Whole, int Part>
   LOWP_FN void load_any(int count, auto const& thread, void const* at) {
-    if (count == Size / Part)
+    if (Whole != Part && count == Size / Part)
       load<Whole>(Size / Whole, thread, at);
     else
       load<Part>(count, thread, at);
@@ -194,7 +194,7 @@ class chunk {
     constexpr int whole = access_bytes<T>(Width);
     if constexpr (runs_of(Width) > 1)
       bytes_.template store<piece_of_run<Width>, runs_of(Width)>(chunk_size, thread, at);
-    else if (count == chunk_size)
+    else if (whole != element_bytes && count == chunk_size)
       bytes_.template store<whole>(chunk_size * element_bytes / whole, thread, at);
     else
       bytes_.template store<element_bytes>(count, thread, at);

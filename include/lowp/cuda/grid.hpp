@@ -9,7 +9,7 @@
 //     unreachable(address)    the reason, or nothing
 //     refuse(problem)         refuses an argument; then nothing runs
 //     least_rows_of_runs      optional: see simd/rows/sum_lines.hpp
-//     has_one_text            optional: kernels have one text for accesses of any width
+//     has_one_text            optional: kernels have no text of their own for whole tiles
 #pragma once
 
 #include <lowp/cuda/rows/column_kernel.hpp>
@@ -23,21 +23,25 @@ namespace lowp::cuda {
 /// "Function Parameters").
 inline constexpr std::size_t parameter_bytes = 32764;
 
+/// True if threads of a block wait for each other.
+template <class Report, class... KernelOperand>
+inline constexpr bool works_together =
+    is_reported<Report> || ((KernelOperand::is_collective || makes_keys<KernelOperand>) || ...);
+
 /// A kernel and its arguments, which a grid's threads get by value.
-template <int Width, class Make, class Report, class Table, class Indices, class... KernelOperand>
+template <kernel_text Text, class Make, class Report, class Table, class Indices,
+          class... KernelOperand>
 struct kernel_call;
 
-template <int Width, class Make, class Report, class Table, std::size_t... K,
+template <kernel_text Text, class Make, class Report, class Table, std::size_t... K,
           class... KernelOperand>
-struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, KernelOperand...>
+struct kernel_call<Text, Make, Report, Table, std::index_sequence<K...>, KernelOperand...>
     : indexed<K, KernelOperand>... {
   static constexpr unsigned least_blocks = tuning::least_blocks(
-      is_reported<Report> || Width == any_width, (keeps_tables<KernelOperand> || ...),
+      is_reported<Report> || Text == kernel_text::any, (keeps_tables<KernelOperand> || ...),
       (draws<KernelOperand> || ...), (0 + ... + KernelOperand::bytes_read));
 
-  /// True if threads of a block wait for each other.
-  static constexpr bool is_collective =
-      is_reported<Report> || ((KernelOperand::is_collective || makes_keys<KernelOperand>) || ...);
+  static constexpr bool is_collective = works_together<Report, KernelOperand...>;
 
   /// True if a block has to do much once, however few its tiles are.
   static constexpr bool has_few_blocks = (needs_few_blocks<KernelOperand> || ...);
@@ -63,7 +67,7 @@ struct kernel_call<Width, Make, Report, Table, std::index_sequence<K...>, Kernel
   template <class Thread, class Function>
   LOWP_FN void run_tiles(Thread const& thread, Function const& function) const {
     using runner =
-        tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, KernelOperand...>;
+        tile_runner<Text, Thread, Function, Report, std::index_sequence<K...>, KernelOperand...>;
     runner(thread, function, reports, stride, width)
         .run(table, indexed<K, KernelOperand>::value...);
   }
@@ -92,8 +96,7 @@ struct on_grid {
                                                    tiles_of<Operand...>(count, grid.threads())};
         },
         arrays);
-    int const width = widest(arrays);
-    launch(width, call, 0, table);
+    launch(widest(arrays), call, 0, table);
   }
   void operator()(auto const& call) const { run_row_call(grid, call); }
   /// Returns true if a block can keep a row of a summing_row_call.
@@ -159,11 +162,16 @@ struct on_grid {
               width,
               table});
     };
-    // Only full accesses have a text of their own: each text takes long to compile.
-    if constexpr (!(may_be_absent<Make> && is_reported<Report>) &&
-                  !requires { Grid::has_one_text; })
-      if (width == widths[0]) return run(std::integral_constant<int, widths[0]>{});
-    run(std::integral_constant<int, any_width>{});
+    // Threads that work together need many registers, and a text for both accesses more.
+    constexpr bool has_any =
+        (may_be_absent<Make> && is_reported<Report>) || requires { Grid::has_one_text; };
+    constexpr kernel_text first = has_any ? kernel_text::any
+                                  : works_together<Report, kernel_operand_of<Operand>...>
+                                      ? kernel_text::full
+                                      : kernel_text::both;
+    if constexpr (first == kernel_text::full)
+      if (width != widths[0]) return run(std::integral_constant<kernel_text, kernel_text::any>{});
+    run(std::integral_constant<kernel_text, first>{});
   }
 
  private:

@@ -31,21 +31,26 @@
 
 namespace lowp::cuda {
 
-/// The width of a kernel with one text for all, because it takes long to compile.
-inline constexpr int any_width = 0;
+/// The blocks that have work, in a kernel without a table of tensors.
+struct block_tiles {
+  std::uint64_t tiles;
+};
+
+/// The accesses for which a kernel has a text: each takes long to compile.
+enum class kernel_text { full, any, both };
 
 /// The work of a block: its tiles, one after another.
-template <int Width, class Thread, class Function, class Report, class Indices,
+template <kernel_text Text, class Thread, class Function, class Report, class Indices,
           class... KernelOperand>
 class tile_runner;
-template <int Width, class Thread, class Function, class Report, std::size_t... K,
+template <kernel_text Text, class Thread, class Function, class Report, std::size_t... K,
           class... KernelOperand>
-class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, KernelOperand...> {
-  static constexpr bool has_width = Width != any_width;
+class tile_runner<Text, Thread, Function, Report, std::index_sequence<K...>, KernelOperand...> {
+  static constexpr bool has_whole = Text != kernel_text::any;
+  static constexpr int full_width = widths[0];
   static constexpr bool is_computed = !requires { Function::is_conversion; };
   static constexpr int passes = chunks_per_thread<KernelOperand...>;
-  static constexpr int runs =
-      Width == 16 && !is_reported<Report> ? runs_of_chunk<KernelOperand...> : 1;
+  static constexpr int runs = is_reported<Report> ? 1 : runs_of_chunk<KernelOperand...>;
   static constexpr bool is_collective = (KernelOperand::is_collective || ...);
   static constexpr bool has_scales = (KernelOperand::finds_scales || ...);
   /// The index of an operand's first pointer among those of a tensor.
@@ -86,8 +91,9 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
             accessor_of<KernelOperand>(
                 kernel_operands, tensor.data + first_part<static_cast<int>(K)>, tensor.number)...);
       };
-      if (tensor.count - begin >= per_tile && has_width)
-        run_tile(std::bool_constant<has_width>{});
+      bool const is_full = Text == kernel_text::full || width_ == full_width;
+      if (has_whole && is_full && tensor.count - begin >= per_tile)
+        run_tile(std::bool_constant<has_whole>{});
       else
         run_tile(std::false_type{});
     }
@@ -234,13 +240,13 @@ class tile_runner<Width, Thread, Function, Report, std::index_sequence<K...>, Ke
     });
   }
 
-  /// Calls body with the width of accesses. A text for all widths has it as an argument.
+  /// Calls body with the width of accesses.
   template <bool IsWhole = false>
   LOWP_FN void at_width(auto const& body) const {
     if constexpr (IsWhole && runs > 1)
       body(std::integral_constant<int, width_in_runs(runs)>{});
-    else if constexpr (has_width)
-      body(std::integral_constant<int, Width>{});
+    else if constexpr (IsWhole || Text == kernel_text::full)
+      body(std::integral_constant<int, full_width>{});
     else
       with_width(width_, body);
   }

@@ -71,14 +71,8 @@ class gpu_grid {
 
   /// Returns the dynamic shared memory of each of some blocks in a multiprocessor.
   [[nodiscard]] std::size_t shared_bytes(int blocks = tuning::blocks_with_rows) {
-    int device = 0, of_block = 0, of_multiprocessor = 0;
-    cudaError_t code = cudaGetDevice(&device);
-    if (code == cudaSuccess)
-      code = cudaDeviceGetAttribute(&of_block, cudaDevAttrMaxSharedMemoryPerBlockOptin, device);
-    if (code == cudaSuccess)
-      code = cudaDeviceGetAttribute(&of_multiprocessor, cudaDevAttrMaxSharedMemoryPerMultiprocessor,
-                                    device);
-    if (outcome_.ok()) outcome_ = status("cudaDeviceGetAttribute", code);
+    int const of_block = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+    int const of_multiprocessor = attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor);
     int const share = of_multiprocessor / blocks;
     int const most = of_block < share ? of_block : share;
     return most > other_shared_bytes ? static_cast<std::size_t>(most - other_shared_bytes) : 0;
@@ -87,41 +81,15 @@ class gpu_grid {
   template <class Report, class Call>
   void run(Call const& call) {
     static_assert(sizeof(Call) <= parameter_bytes);
-    if (!outcome_.ok()) return;
+    auto const* const code = reinterpret_cast<void const*>(kernel<Call>);
     std::uint64_t most = 0x7fffffff;
     if constexpr (is_reported<Report>)
-      most = blocks_at_once(kernel<Call>) * tuning::reporting_turns;
+      most = blocks_at_once(code) * tuning::reporting_turns;
     else if constexpr (requires { requires Call::has_few_blocks; })
       most = tuning::few_blocks;
-    if (!outcome_.ok()) return;
-    std::uint64_t const blocks = call.table.tiles < most ? call.table.tiles : most;
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(blocks));
-    config.blockDim = dim3(tuning::block_threads);
-    config.stream = stream_;
-    if constexpr (requires { call.dynamic_bytes; }) {
-      constexpr std::uint32_t always_allowed = (48 << 10) - other_shared_bytes;
-      config.dynamicSmemBytes = call.dynamic_bytes;
-      if (call.dynamic_bytes > always_allowed)
-        outcome_ =
-            status("cudaFuncSetAttribute",
-                   cudaFuncSetAttribute(kernel<Call>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                        static_cast<int>(call.dynamic_bytes)));
-      if (!outcome_.ok()) return;
-    }
-    outcome_ = status("cudaLaunchKernelEx", cudaLaunchKernelEx(&config, kernel<Call>, call));
-  }
-
-  /// Returns the blocks of a kernel for which the device has room.
-  [[nodiscard]] std::uint64_t blocks_at_once(auto* of_kernel) {
-    int device = 0, multiprocessors = 0, blocks = 0;
-    cudaError_t code = cudaGetDevice(&device);
-    if (code == cudaSuccess)
-      code = cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device);
-    if (code == cudaSuccess)
-      code = cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, of_kernel, threads(), 0);
-    if (outcome_.ok()) outcome_ = status("cudaOccupancyMaxActiveBlocksPerMultiprocessor", code);
-    return static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(multiprocessors);
+    std::uint32_t dynamic_bytes = 0;
+    if constexpr (requires { call.dynamic_bytes; }) dynamic_bytes = call.dynamic_bytes;
+    launch(code, &call, call.table.tiles < most ? call.table.tiles : most, dynamic_bytes);
   }
 
   void copy(void* to, void const* from, std::size_t bytes) {
@@ -139,12 +107,7 @@ class gpu_grid {
       return outcome_.message();
     }
     if (attributes.type != cudaMemoryTypeUnregistered) return {};
-    int device = 0, reaches_all = 0;
-    if (cudaGetDevice(&device) == cudaSuccess &&
-        cudaDeviceGetAttribute(&reaches_all, cudaDevAttrPageableMemoryAccess, device) ==
-            cudaSuccess &&
-        reaches_all != 0)
-      return {};
+    if (attribute(cudaDevAttrPageableMemoryAccess) != 0) return {};
     return "is in host memory that the device cannot reach";
   }
 
@@ -156,6 +119,40 @@ class gpu_grid {
  private:
   /// The limit of a row kernel's other shared memory and of CUDA's own.
   static constexpr int other_shared_bytes = 4 << 10;
+
+  [[nodiscard]] int attribute(cudaDeviceAttr which) {
+    int device = 0, value = 0;
+    cudaError_t code = cudaGetDevice(&device);
+    if (code == cudaSuccess) code = cudaDeviceGetAttribute(&value, which, device);
+    if (outcome_.ok()) outcome_ = status("cudaDeviceGetAttribute", code);
+    return value;
+  }
+  /// Returns the blocks of a kernel for which the device has room.
+  [[nodiscard]] std::uint64_t blocks_at_once(void const* code) {
+    int const multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+    int blocks = 0;
+    cudaError_t const error =
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, code, threads(), 0);
+    if (outcome_.ok()) outcome_ = status("cudaOccupancyMaxActiveBlocksPerMultiprocessor", error);
+    return static_cast<std::uint64_t>(blocks) * static_cast<std::uint64_t>(multiprocessors);
+  }
+  /// No template: each kernel would compile it anew.
+  void launch(void const* code, void const* call, std::uint64_t blocks,
+              std::uint32_t dynamic_bytes) {
+    constexpr std::uint32_t always_allowed = (48 << 10) - other_shared_bytes;
+    if (outcome_.ok() && dynamic_bytes > always_allowed)
+      outcome_ = status("cudaFuncSetAttribute",
+                        cudaFuncSetAttribute(code, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                             static_cast<int>(dynamic_bytes)));
+    if (!outcome_.ok()) return;
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(blocks));
+    config.blockDim = dim3(tuning::block_threads);
+    config.dynamicSmemBytes = dynamic_bytes;
+    config.stream = stream_;
+    void* arguments[] = {const_cast<void*>(call)};
+    outcome_ = status("cudaLaunchKernelExC", cudaLaunchKernelExC(&config, code, arguments));
+  }
 
   cudaStream_t stream_;
   status outcome_;

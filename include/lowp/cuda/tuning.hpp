@@ -29,7 +29,7 @@ struct tuning {
   }
 
   /// Returns the blocks for whose registers a multiprocessor must have room; 0 leaves it to the
-  /// compiler. For a large text, with a report or any width, the compiler would prefer more blocks
+  /// compiler. For a large text, with a report or any width alone, it would prefer more blocks
   /// to enough registers. For a random cast it would take more registers: less than 40 KB would be
   /// in flight in a multiprocessor. With tables, four blocks were a tenth faster than three.
   /// @param bytes_read  bytes of an element of all operands

@@ -40,9 +40,7 @@ struct line_kernel_call<row_operands<std::index_sequence<K...>, Sum...>> {
   std::uint32_t columns;
   sums_type sums;
   std::uint32_t dynamic_bytes;
-  struct {
-    std::uint64_t tiles;
-  } table;
+  block_tiles table;
 
   LOWP_FN void run(auto const& thread) const {
     unsigned const all = thread.threads() / warp_threads * at_once;
@@ -128,9 +126,7 @@ struct column_kernel_call<Operation, Groups, Scores,
   Scores scores;
   sums_type sums;
   std::uint32_t dynamic_bytes;
-  struct {
-    std::uint64_t tiles;
-  } table;  // the blocks that have work
+  block_tiles table;
 
   LOWP_FN void run(auto const& thread) const {
     std::uint32_t const tiles_of_row = (columns + of_tile - 1) / of_tile;
@@ -141,11 +137,11 @@ struct column_kernel_call<Operation, Groups, Scores,
       std::uint64_t const place = tile / tiles_of_row - piece;
       std::uint64_t const end = groups.end(place);
       std::uint32_t const column = static_cast<std::uint32_t>(tile % tiles_of_row) * of_tile;
-      if (!is_one && end - place <= simd::column_group) {
-        if constexpr (!is_one)
+      if constexpr (!is_one)
+        if (end - place <= simd::column_group) {
           if (piece == 0) sum_few(thread, place, end, column + thread.thread());
-        continue;
-      }
+          continue;
+        }
       for (std::uint64_t n = piece; n < pieces; n += end - place)
         if (std::uint64_t const first = column + n * warp_threads; first < columns)
           sum_columns(thread, place, end,
@@ -220,13 +216,12 @@ template <class Grid, class Operation, class Groups, class Scores, class Sums>
 void run_row_call(Grid& grid, simd::column_call<Operation, Groups, Scores, Sums> const& call) {
   auto const scores = row_operands_of(call.scores);
   auto const sums = row_operands_of(call.sums);
-  using scores_type = std::remove_const_t<decltype(scores)>;
-  using sums_type = std::remove_const_t<decltype(sums)>;
-  constexpr bool is_one = std::same_as<Groups, simd::one_group>;
-  std::uint32_t const of_tile = is_one ? warp_threads : grid.threads();
+  using kernel = column_kernel_call<Operation, Groups, std::remove_const_t<decltype(scores)>,
+                                    std::remove_const_t<decltype(sums)>>;
+  std::uint32_t const of_tile = kernel::is_one ? warp_threads : grid.threads();
   std::uint64_t const tiles = call.groups.places * ((call.all_columns + of_tile - 1) / of_tile);
   if (tiles == 0) return;
-  grid.template run<simd::no_report>(column_kernel_call<Operation, Groups, scores_type, sums_type>{
+  grid.template run<simd::no_report>(kernel{
       .operation = call.operation,
       .groups = call.groups,
       .columns = static_cast<std::uint32_t>(call.all_columns),

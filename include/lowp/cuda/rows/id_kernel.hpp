@@ -17,9 +17,7 @@ struct gather_kernel_call {
 
   simd::gather_call<Id> call;
   int width;  ///< bytes of an access, which divide those of a row
-  struct {
-    std::uint64_t tiles;
-  } table;
+  block_tiles table;
 
   LOWP_FN void run(auto const& thread) const {
     std::uint64_t const warps = thread.threads() / warp_threads;
@@ -62,9 +60,7 @@ struct id_order_kernel_call {
 
   simd::id_order_call<Id> call;
   bool has_chunks;
-  struct {
-    std::uint64_t tiles;
-  } table;  // the chunks
+  block_tiles table;  // the chunks
 
   LOWP_FN void run(auto const& thread) const {
     for (std::uint64_t chunk = thread.block(); chunk < table.tiles; chunk += thread.blocks())
@@ -142,9 +138,7 @@ struct label_kernel_call {
   simd::label_call<Label> call;
   enum { count, add, spread } step;  ///< labels by tiles; their numbers by one; the sum to the rest
   std::uint64_t begin, end;          ///< the elements of the step
-  struct {
-    std::uint64_t tiles;
-  } table;
+  block_tiles table;
 
   LOWP_FN void run(auto const& thread) const {
     for (std::uint64_t tile = thread.block(); tile < table.tiles; tile += thread.blocks()) {

@@ -78,10 +78,8 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
     if constexpr (Sum::operands == 0) {
       if (!has_chunks() && is_cached()) {
         row_accessors<Scores, hardware, 1> const from(call_.scores, r);
-        if (!has_floats())
-          from.template copy<false, kept>(thread_, team_, memory_of_row(), room(), end_);
-        else if constexpr (!keeps)
-          from.template copy<true, Scores::size>(thread_, team_, memory_of_row(), room(), end_);
+        from.template copy<kept, !keeps>(thread_, team_, memory_of_row(), room(), end_,
+                                         has_floats());
         team_.full_barrier();
       }
       if (!has_chunks()) return true;

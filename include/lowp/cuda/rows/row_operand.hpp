@@ -87,9 +87,10 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
   }
   /// Copies a row's first elements to shared memory, as floats or in their own type. Zeros fill the
   /// last chunk. Each access of a warp has whole sectors, whatever the row's alignment.
-  template <bool AsFloats>
-  LOWP_FN void copy(auto const& thread, auto const& team, unsigned char* to, unsigned end) const {
-    constexpr unsigned turn = 4;
+  template <bool MayBeFloats>
+  LOWP_FN void copy(auto const& thread, auto const& team, unsigned char* to, unsigned end,
+                    [[maybe_unused]] bool as_floats) const {
+    constexpr unsigned turn = sizeof(T) <= 4 ? 8 : 4;
     unsigned const threads = team.threads(),
                    whole = (end + chunk_size - 1) / chunk_size * chunk_size;
     for (unsigned first = team.thread() - lead(); first + lead() < whole + lead();
@@ -102,7 +103,7 @@ class row_accessor : public accessor<KernelOperand, true, Hardware, Groups> {
       for (unsigned k = 0; k < turn; ++k) {
         unsigned const e = first + k * threads;
         if (e >= whole) continue;
-        if constexpr (AsFloats)
+        if (MayBeFloats && as_floats)
           reinterpret_cast<float*>(to)[kept_place<4>(e)] = base::decoded(some[k]);
         else
           kept<int{sizeof(T)}>(to, e)->word[0] =
@@ -208,16 +209,19 @@ class row_accessors<row_operands<std::index_sequence<K...>, KernelOperand...>, H
                       [[maybe_unused]] float (&x)[kernel_operands::size][chunk_size]) const {
     (base<K, KernelOperand>::value.decode(thread, i, x[K]), ...);
   }
-  // Likewise for a row of `room` elements in shared memory that has the first Count operands.
-  template <bool AsFloats, int Count>
+  // Likewise for a row of `room` elements in shared memory that has the first Count operands. As
+  // floats, it has all.
+  template <int Count, bool MayBeFloats>
   LOWP_FN void copy(auto const& thread, auto const& team, unsigned char* row, unsigned room,
-                    unsigned end) const {
-    ((int{K} < Count ? base<K, KernelOperand>::value.template copy<AsFloats>(
-                           thread, team,
-                           row + room * (AsFloats ? K * sizeof(float)
-                                                  : kernel_operands::template bytes_of<int{K}>),
-                           end)
-                     : void()),
+                    unsigned end, bool as_floats) const {
+    bool const floats = MayBeFloats && as_floats;
+    ((floats || int{K} < Count
+          ? base<K, KernelOperand>::value.template copy<MayBeFloats>(
+                thread, team,
+                row + room * (floats ? unsigned{K * sizeof(float)}
+                                     : kernel_operands::template bytes_of<int{K}>),
+                end, floats)
+          : void()),
      ...);
   }
   template <int Count>

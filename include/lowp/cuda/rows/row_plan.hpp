@@ -48,9 +48,7 @@ struct row_kernel_call {
   std::uint32_t room;          ///< elements of shared memory for an operand of a row, in row_units
   std::uint32_t shift;         ///< log2 of the threads that have a row of a warp
   std::uint32_t dynamic_bytes;
-  struct {
-    std::uint64_t tiles;
-  } table;  // the blocks that have work
+  block_tiles table;
 
   template <class Thread>
   LOWP_FN void run(Thread const& thread) const {
@@ -183,19 +181,19 @@ void run_row_call(Grid& grid,
   using scores_type = std::remove_const_t<decltype(scores)>;
   using columns_type = std::remove_const_t<decltype(per_column)>;
   using statistics_type = std::remove_const_t<decltype(statistics)>;
-  bool const is_shifted = row_kernel_call<fold::sums, Operation, to_type, scores_type, columns_type,
-                                          statistics_type, Sum>::may_be_shifted &&
-                          width < widths[0] && begins_as(to, scores);
+  using warp_call = row_kernel_call<warp_threads, Operation, to_type, scores_type, columns_type,
+                                    statistics_type, Sum>;
+  using block_call = row_kernel_call<fold::sums, Operation, to_type, scores_type, columns_type,
+                                     statistics_type, Sum>;
+  bool const is_shifted = block_call::may_be_shifted && width < widths[0] && begins_as(to, scores);
   row_plan plan =
       plan_of<Operation, scores_type, Sum>(grid, call.columns, is_shifted ? row_unit : 0);
-  using short_call = row_kernel_call<warp_threads, Operation, to_type, scores_type, columns_type,
-                                     statistics_type, Sum>;
-  bool const is_short = plan.is_warp && short_call::may_be_short && width == widths[0] &&
+  bool const is_short = plan.is_warp && warp_call::may_be_short && width == widths[0] &&
                         call.columns % chunk_size == 0 && call.columns <= fold::sums;
   if (is_short && call.columns <= 4 * chunk_size) plan.threads = 1u << (plan.shift = 2);
   if (is_short) plan.room = 0;
   std::size_t const teams = grid.threads() / plan.threads;
-  auto const run = [&](auto threads) {
+  auto const run = [&]<class Call>() {
     std::size_t tiles = (call.rows + teams - 1) / teams;
     if (is_short) tiles = std::min(tiles, tuning::short_row_blocks);
     if constexpr (Sum::sums != 0) {
@@ -204,29 +202,25 @@ void run_row_call(Grid& grid,
                   ? lines
                   : std::max(tuning::busy_blocks, (lines + teams - 1) / teams);
     }
-    grid.template run<simd::no_report>(row_kernel_call<threads, Operation, to_type, scores_type,
-                                                       columns_type, statistics_type, Sum>{
-        .operation = call.operation,
-        .rows = call.rows,
-        .columns = static_cast<std::uint32_t>(call.columns),
-        .to = to,
-        .scores = scores,
-        .per_column = per_column,
-        .statistics = statistics,
-        .sum = sum,
-        .width = is_shifted && !plan.is_warp ? widths[0] : width,
-        .is_cached = plan.is_cached,
-        .has_floats = plan.has_floats,
-        .is_short = is_short,
-        .room = static_cast<std::uint32_t>(plan.room / row_unit),
-        .shift = plan.shift,
-        .dynamic_bytes = static_cast<std::uint32_t>(plan.room * plan.bytes * teams),
-        .table = {tiles}});
+    grid.template run<simd::no_report>(
+        Call{.operation = call.operation,
+             .rows = call.rows,
+             .columns = static_cast<std::uint32_t>(call.columns),
+             .to = to,
+             .scores = scores,
+             .per_column = per_column,
+             .statistics = statistics,
+             .sum = sum,
+             .width = is_shifted && !plan.is_warp ? widths[0] : width,
+             .is_cached = plan.is_cached,
+             .has_floats = plan.has_floats,
+             .is_short = is_short,
+             .room = static_cast<std::uint32_t>(plan.room / row_unit),
+             .shift = plan.shift,
+             .dynamic_bytes = static_cast<std::uint32_t>(plan.room * plan.bytes * teams),
+             .table = {tiles}});
   };
-  if (plan.is_warp)
-    run(std::integral_constant<unsigned, warp_threads>{});
-  else
-    run(std::integral_constant<unsigned, fold::sums>{});
+  plan.is_warp ? run.template operator()<warp_call>() : run.template operator()<block_call>();
 }
 
 template <class Grid, class RowCall, class Make, class X, class Addend>
