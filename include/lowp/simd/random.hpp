@@ -219,7 +219,7 @@ class random_batches {
       refill_from_keys(to == nullptr || shift_ != 0 ? bits_ + batch<Isa> : to);
       if (to != nullptr && shift_ != 0) __builtin_memcpy(to, bits_ + shift_, sizeof(bits_) / 2);
       if (to != nullptr) return to;
-    } else if (is_never_keyed || !source_.is_keyed) {
+    } else if (!calls_philox && (is_never_keyed || !source_.is_keyed)) {
       refill(start);
     } else {
       Isa::enter(refill_call{*this});
@@ -230,6 +230,7 @@ class random_batches {
  private:
   static constexpr bool is_always_keyed = std::same_as<R, stochastic_fast>;
   static constexpr bool is_never_keyed = std::same_as<R, stochastic>;
+  static constexpr bool calls_philox = requires { Isa::calls_philox; };
 
   struct refill_call {
     random_batches& batches;

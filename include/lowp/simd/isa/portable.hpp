@@ -12,10 +12,11 @@ struct portable : vector_masks<portable> {
   static constexpr char name[] = "portable";
   using registers = portable;
   static constexpr int lanes = 4;
+  static constexpr bool calls_philox = true;
   static bool available() { return true; }
 
   template <class Kernel>
-  LOWP_OPAQUE static void enter(Kernel const& kernel) {
+  LOWP_RARE LOWP_OPAQUE static void enter(Kernel const& kernel) {
     kernel.template body<portable>();
   }
 
@@ -114,15 +115,23 @@ struct portable : vector_masks<portable> {
     return root;
   }
 
-  /// Returns a * b + c, rounded once. The product is exact in double. An inexact sum is made
-  /// odd. The second rounding, to float, then rounds as the first would have (S. Boldo, G.
-  /// Melquiond, IEEE TC 57, 2008).
   template <class F>
-  LOWP_LANE_FN static F fma(F const& a, F const& b, F const& c) {
+  LOWP_HOST_FN static F fma(F const& a, F const& b, F const& c) {
+    F result = a;
+    rounded_once(result.v, b.v, c.v);
+    return result;
+  }
+
+ private:
+  /// Sets a to a * b + c, rounded once. The product is exact in double. An inexact sum is made
+  /// odd. The second rounding, to float, then rounds as the first would have (S. Boldo, G.
+  /// Melquiond, IEEE TC 57, 2008). A call: a kernel compiles faster than with many copies.
+  template <class V>
+  LOWP_OPAQUE static void rounded_once(V& a, V const& b, V const& c) {
     using reals = vector_of<double, lanes>::type;
     using integers = vector_of<std::int64_t, lanes>::type;
-    reals const product = __builtin_convertvector(a.v, reals) * __builtin_convertvector(b.v, reals);
-    reals const addend = __builtin_convertvector(c.v, reals);
+    reals const product = __builtin_convertvector(a, reals) * __builtin_convertvector(b, reals);
+    reals const addend = __builtin_convertvector(c, reals);
     reals const sum = product + addend;
     reals const part = sum - product;  // two-sum: D. Knuth, TAOCP 2, 4.2.2
     reals const error = (product - (sum - part)) + (addend - part);
@@ -132,7 +141,7 @@ struct portable : vector_masks<portable> {
     integers const even = (bits & 1) - 1;
     integers const toward_exact = ((integers(error) ^ bits) >> 63) | 1;
     auto const odd = reals(bits + (toward_exact & inexact & even));
-    return F::of(__builtin_convertvector(odd, typename F::vector));
+    a = __builtin_convertvector(odd, V);
   }
 };
 
