@@ -91,11 +91,11 @@ UNITS = [
      '{ return lowp::bfloat16(x) + y; }', [], None, 24),
     ('`#include <lowp/lowp.hpp>`', '#include <lowp/lowp.hpp>', [], None, 125),
     ('`examples/whole_model.cpp`, `lowp::compiled`', '#include "examples/whole_model.cpp"',
-     COMPILED + ['-DLOWP_COMPILED_CHECKPOINTS', '-fopenmp', f'-I{ROOT}'], 20, 501),
+     COMPILED + ['-DLOWP_COMPILED_CHECKPOINTS', '-fopenmp', f'-I{ROOT}'], 20, 434),
 ]
 for options, suffix, asked, held in (
     ([], '', (6, 12, 40), (109, 206, 785)),
-    (COMPILED, ', `lowp::compiled`', (2.5, 3, 6), (65, 99, 174)),
+    (COMPILED, ', `lowp::compiled`', (2.5, 3, 6), (63, 93, 166)),
     (ONE_ISA, ', `-march=sapphirerapids`', (3, 6, 20), (79, 144, 352)),
     (SANITIZED, ', sanitizers', (6, 6, None), (130, 432, None))):
     for (name, source), *budgets in zip(CALLS, asked, held):

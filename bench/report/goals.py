@@ -154,7 +154,6 @@ def updates():
             ("split master, bfloat16 and 16 bits", "split_master(bfloat16,16)/nearest_even"),
             ("split master, float16 and 16 bits", "split_master(float16,16)/nearest_even"),
             ("split master, bfloat16 and 8 bits, stochastic", "split_master(bfloat16,8)/stochastic"),
-            ("corrected master, bfloat16 and 8 bits", "corrected_master(bfloat16,8)/nearest_even"),
             ("bfloat16, moments of 8 bits in blocks of 128",
              "bfloat16,blocks(float8_e4m3fn),blocks(float8_e5m2)/nearest_even"),
             ("the same, stochastic",
@@ -282,9 +281,6 @@ ON_ALL = tuple((name, 0.9, (0.8, 0.5) if "softmax" in name or "norm" in name els
     "fused_add, bfloat16 += float, nearest", "fused_add, bfloat16 += float, stochastic",
     "AdamW, all bfloat16, nearest", "AdamW, all bfloat16, three draws of `stochastic_fast`",
     "AdamW, bfloat16 p and g, float moments, stochastic", "the same with `update_report`",
-    *(f"AdamW on {name}" for name in (
-        "Kahan, bfloat16 and bfloat16", "master, float and bfloat16", "split master, bfloat16 and 16 bits",
-        "corrected master, bfloat16 and 8 bits", "bfloat16, moments of 8 bits in blocks of 128")),
     "softmax, bfloat16, 1024 columns", "softmax, float16, 1024 columns", "RMS norm, float",
     "RMS norm, bfloat16", "layer norm, float", "backward of RMS norm, bfloat16",
     "backward of layer norm, bfloat16", "census, float to bfloat16", "census, bfloat16 to float16"))

@@ -43,6 +43,7 @@
 #define LOWP_NOINLINE __attribute__((noinline))
 // Code that runs only after an error. What leads to it is compiled for size.
 #define LOWP_COLD __attribute__((noinline, cold))
+#define LOWP_COLD_CALL __attribute__((cold))  // declares it
 
 // A call across which no optimiser moves floating-point work.
 #if defined(__clang__)
@@ -177,4 +178,19 @@
             LOWP_HAS(__AVX512F__), LOWP_HAS(__AVX512BW__), LOWP_HAS(__AVX512BF16__),             \
             LOWP_HAS(__AVX512FP16__), LOWP_HAS(__EXCEPTIONS), LOWP_HAS(LOWP_ALL_BACKENDS),       \
             LOWP_HAS(LOWP_SANITIZED), LOWP_HAS(LOWP_COMPILED))
+#endif
+
+// Texts, checks and watches run seldom, so the library lowp::compiled has their bodies, for units
+// with any flags. Where a class or a throw differs from the library's, a unit has its own.
+#if (defined(LOWP_COMPILED) || defined(LOWP_COMPILING)) && defined(__cpp_exceptions) && \
+    !defined(_GLIBCXX_DEBUG) && !defined(__CUDACC__)
+#define LOWP_SHARED compiled
+#define LOWP_LIB __attribute__((visibility("default")))
+#if defined(LOWP_PART_shared)
+#define LOWP_BODIES
+#endif
+#else
+#define LOWP_SHARED LOWP_UNIT
+#define LOWP_LIB inline
+#define LOWP_BODIES
 #endif

@@ -60,40 +60,35 @@ struct shortest_text {
   }
 };
 
+struct this_unit;
+
+}  // namespace LOWP_UNIT
+
+inline namespace LOWP_SHARED {
+
 /// An error text, empty if the arguments are valid. A std::string can be made of it. It has text of
 /// its own, because every unit would compile the members of std::string anew. Its members are
 /// calls, so that checks that pass cost little code.
 class error_text {
  public:
-  error_text() = default;
-  LOWP_COLD error_text(char const* text) { append(text, __builtin_strlen(text)); }
-  LOWP_COLD error_text(std_string auto const& text) { append(text.data(), text.size()); }
-  LOWP_COLD error_text(error_text const& other) { append(other.text_, other.size_); }
-  LOWP_NOINLINE error_text& operator=(error_text const& other) {
-    if (this != &other) {
-      size_ = 0;
-      append(other.text_, other.size_);
-    }
-    return *this;
+  LOWP_HOST_FN error_text() {}
+  LOWP_COLD_CALL error_text(char const* text);
+  template <std_string String, class = this_unit>
+  LOWP_COLD error_text(String const& text) {
+    append(text.data(), text.size());
   }
-  LOWP_NOINLINE ~error_text() { delete[] text_; }
+  LOWP_COLD_CALL error_text(error_text const& other);
+  error_text& operator=(error_text const& other);
+  ~error_text();
 
-  [[nodiscard]] bool empty() const { return size_ == 0; }
-  [[nodiscard]] char const* c_str() const { return size_ == 0 ? "" : text_; }
-  template <std_string String>
+  [[nodiscard]] LOWP_HOST_FN bool empty() const { return size_ == 0; }
+  [[nodiscard]] LOWP_HOST_FN char const* c_str() const { return size_ == 0 ? "" : text_; }
+  template <std_string String, class = this_unit>
   LOWP_COLD operator String() const {
     return String(c_str(), size_);
   }
 
-  LOWP_COLD void append(char const* more, std::size_t count) {
-    if (count == 0) return;
-    char* const longer = new char[size_ + count + 1];
-    if (size_ != 0) __builtin_memcpy(longer, text_, size_);
-    __builtin_memcpy(longer + size_, more, count);
-    longer[size_ += count] = '\0';
-    delete[] text_;
-    text_ = longer;
-  }
+  LOWP_COLD_CALL void append(char const* more, std::size_t count);
 
  private:
   char* text_ = nullptr;
@@ -109,7 +104,39 @@ struct text_piece {
   LOWP_HOST_FN text_piece(std::uint64_t count) : text(nullptr), number(count) {}
 };
 
-LOWP_COLD inline error_text joined_text(std::initializer_list<text_piece> pieces) {
+LOWP_COLD_CALL error_text joined_text(std::initializer_list<text_piece> pieces);
+[[noreturn]] LOWP_COLD_CALL void refuse(error_text const& what);
+LOWP_HOST_FN void refuse_if(error_text const& what) {
+  if (!what.empty()) refuse(what);
+}
+
+#if defined(LOWP_BODIES)
+
+LOWP_COLD LOWP_LIB error_text::error_text(char const* text) {
+  append(text, __builtin_strlen(text));
+}
+LOWP_COLD LOWP_LIB error_text::error_text(error_text const& other) {
+  append(other.text_, other.size_);
+}
+LOWP_NOINLINE LOWP_LIB error_text& error_text::operator=(error_text const& other) {
+  if (this != &other) {
+    size_ = 0;
+    append(other.text_, other.size_);
+  }
+  return *this;
+}
+LOWP_NOINLINE LOWP_LIB error_text::~error_text() { delete[] text_; }
+LOWP_COLD LOWP_LIB void error_text::append(char const* more, std::size_t count) {
+  if (count == 0) return;
+  char* const longer = new char[size_ + count + 1];
+  if (size_ != 0) __builtin_memcpy(longer, text_, size_);
+  __builtin_memcpy(longer + size_, more, count);
+  longer[size_ += count] = '\0';
+  delete[] text_;
+  text_ = longer;
+}
+
+LOWP_COLD LOWP_LIB error_text joined_text(std::initializer_list<text_piece> pieces) {
   error_text text;
   for (text_piece const& piece : pieces) {
     if (piece.text != nullptr) {
@@ -125,14 +152,13 @@ LOWP_COLD inline error_text joined_text(std::initializer_list<text_piece> pieces
   return text;
 }
 
-[[noreturn]] LOWP_COLD inline void refuse(error_text const& what) {
+LOWP_COLD LOWP_LIB void refuse(error_text const& what) {
   raise_text<true>(joined_text({"lowp::", what.c_str()}).c_str());
 }
-LOWP_HOST_FN void refuse_if(error_text const& what) {
-  if (!what.empty()) refuse(what);
-}
 
-}  // namespace LOWP_UNIT
+#endif
+
+}  // namespace LOWP_SHARED
 
 /// The part of an executor that answers wrong arguments: throws std::invalid_argument.
 struct throwing {

@@ -63,11 +63,10 @@ struct table_recorder : Recorder {
   void operator()(auto const& call) const {
     Recorder::operator()(call);
     if (call.size.count == 0) return;
-    auto const arrays = call.arrays();
-    listed_tensor tensor{{}, call.size.count, widest(arrays), this->number};
+    auto const all = call.arrays();
+    listed_tensor tensor{{}, call.size.count, widest(all), this->number};
     int i = 0;
-    std::apply([&](auto... array) { ((tensor.data[i++] = address_of(array.data())), ...); },
-               arrays);
+    std::apply([&](auto... array) { ((tensor.data[i++] = address_of(array.data())), ...); }, all);
     tensors.push_back(tensor);
   }
 };

@@ -93,9 +93,19 @@ struct row_extent : extent {
   }
 };
 
-inline namespace LOWP_UNIT {
+inline namespace LOWP_SHARED {
 
-inline error_text check_rows(char const* function, row_extent const& range, row_extent const& in) {
+/// Checks that the ranges of a call, of which `in` is the first, have rows.
+void check_rows(call_check& check, row_extent const& in, std::size_t count);
+/// Checks that they are equally long and lie apart.
+void check_row_overlap(call_check& check, row_extent const& in, std::size_t count);
+/// Returns the error text of a label.
+error_text label_text(char const* function, char const* what, std::int64_t label, std::size_t row,
+                      std::size_t count, std::int64_t ignored);
+
+#if defined(LOWP_BODIES)
+
+inline error_text rows_text(char const* function, row_extent const& range, row_extent const& in) {
   if (range.columns == 0) return joined_text({function, ": columns is 0"});
   bool const is_per_row = range.use == row_use::statistic || range.use == row_use::number;
   if (is_per_row || range.use == row_use::column || range.use == row_use::column_sum) {
@@ -128,16 +138,41 @@ inline bool are_same_rows(row_extent const& a, row_extent const& b) {
          (a.stride == b.stride || a.rows <= 1);
 }
 
+LOWP_NOINLINE LOWP_LIB void check_rows(call_check& check, row_extent const& in, std::size_t count) {
+  for (row_extent const* each = &in; each != &in + count; ++each)
+    check.add(rows_text(check.function(), *each, in));
+}
+LOWP_NOINLINE LOWP_LIB void check_row_overlap(call_check& check, row_extent const& in,
+                                              std::size_t count) {
+  for (row_extent const* b = &in; b != &in + count; ++b) {
+    extent const both[] = {in, *b};
+    if (b->may_coincide || b->use == row_use::result) check.equal_sizes(both, 2);
+    for (row_extent const* a = &in; a != b; ++a)
+      if ((a->is_written || b->is_written) && !are_side_by_side(*a, *b) &&
+          !(a->may_coincide && b->use == row_use::result && are_same_rows(*a, *b)))
+        check.no_overlap(a->all(), b->all());
+  }
+}
+LOWP_COLD LOWP_LIB error_text label_text(char const* function, char const* what, std::int64_t label,
+                                         std::size_t row, std::size_t count, std::int64_t ignored) {
+  return joined_text({function, ": the ", what, " of row ", row, " is ", shortest_text(label).text,
+                      ", not from 0 to ", shortest_text(static_cast<std::int64_t>(count) - 1).text,
+                      " or ignore_index, ", shortest_text(ignored).text});
+}
+
+#endif
+
+}  // namespace LOWP_SHARED
+
+inline namespace LOWP_UNIT {
+
 /// Returns the error text of labels of which one is neither below `count` nor ignored.
 template <class Label>
 error_text check_labels(char const* function, char const* what, Label const* labels,
                         std::size_t rows, std::size_t count, std::int64_t ignored) {
   for (std::size_t row = 0; row < rows; ++row)
     if (labels[row] != ignored && static_cast<std::uint64_t>(labels[row]) >= count)
-      return joined_text({function, ": the ", what, " of row ", row, " is ",
-                          shortest_text(labels[row]).text, ", not from 0 to ",
-                          shortest_text(static_cast<std::int64_t>(count) - 1).text,
-                          " or ignore_index, ", shortest_text(ignored).text});
+      return label_text(function, what, labels[row], row, count, ignored);
   return {};
 }
 

@@ -55,25 +55,13 @@ struct alignas(64) cache_line {
   std::byte bytes[64];
 };
 
-/// Checks that the ranges of a call, of which `in` is the first, are equally long and lie apart.
-inline void check_row_overlap(call_check& check, row_extent const& in, std::size_t count) {
-  for (row_extent const* b = &in; b != &in + count; ++b) {
-    extent const both[] = {in, *b};
-    if (b->may_coincide || b->use == row_use::result) check.equal_sizes(both, 2);
-    for (row_extent const* a = &in; a != b; ++a)
-      if ((a->is_written || b->is_written) && !are_side_by_side(*a, *b) &&
-          !(a->may_coincide && b->use == row_use::result && are_same_rows(*a, *b)))
-        check.no_overlap(a->all(), b->all());
-  }
-}
-
 /// Returns the error text of a call over rows, of which `in` is the first.
 template <class Executor, class Operation, class In, class... Role>
 error_text check_call_over_rows(Executor const& executor, char const* function,
                                 Operation const& operation, In const& in, Role const&... role) {
   call_check check(function);
   row_extent const ranges[] = {in.range, role.range...};
-  for (row_extent const& each : ranges) check.add(check_rows(function, each, in.range));
+  check_rows(check, ranges[0], std::size(ranges));
   if (check.failed()) return check.text();
   auto const add = [&](auto const& each) {
     if constexpr (requires { each.check(function, in.range); })

@@ -118,9 +118,45 @@ struct extent {
   }
 };
 
-inline namespace LOWP_UNIT {
+inline namespace LOWP_SHARED {
 
-LOWP_COLD inline error_text name_of(extent const& range) {
+error_text name_of(extent const& range);
+
+/// Checks the arguments of a call in order, and keeps the first error text.
+class call_check {
+ public:
+  LOWP_HOST_FN explicit call_check(char const* function) : function_(function) {}
+  LOWP_HOST_FN ~call_check() {}
+
+  [[nodiscard]] LOWP_HOST_FN bool failed() const { return !text_.empty(); }
+  [[nodiscard]] LOWP_HOST_FN error_text const& text() const { return text_; }
+  [[nodiscard]] LOWP_HOST_FN char const* function() const { return function_; }
+
+  LOWP_HOST_FN void add(error_text const& text) {
+    if (!failed()) text_ = text;
+  }
+  void equal_sizes(extent const* ranges, std::size_t count);
+  void no_overlap(extent const& a, extent const& b);
+  /// Refuses written ranges that overlap others. Two that may coincide may be the same storage.
+  void no_written_overlap(extent const* ranges, std::size_t count);
+  /// Refuses ranges that the executor cannot reach, such as host memory from a GPU.
+  template <class Executor, class Extents = std::initializer_list<extent>>
+  LOWP_HOST_FN void reachable(Executor const& executor, Extents const& ranges) {
+    if constexpr (requires(extent const& r) { executor.out_of_reach(r); })
+      for (extent const& r : ranges) {
+        error_text const why = r.size != 0 && !failed() ? executor.out_of_reach(r) : error_text();
+        if (!why.empty()) add(joined_text({function_, ": ", why}));
+      }
+  }
+
+ private:
+  char const* function_;
+  error_text text_;
+};
+
+#if defined(LOWP_BODIES)
+
+LOWP_COLD LOWP_LIB error_text name_of(extent const& range) {
   return joined_text({range.name, range.part});
 }
 
@@ -134,59 +170,33 @@ LOWP_COLD inline error_text unequal_sizes_text(char const* function, extent cons
   return text;
 }
 
-/// Checks the arguments of a call in order, and keeps the first error text.
-class call_check {
- public:
-  explicit call_check(char const* function) : function_(function) {}
+LOWP_LIB void call_check::equal_sizes(extent const* ranges, std::size_t count) {
+  for (std::size_t i = 1; i < count && !failed(); ++i)
+    if (ranges[i].size != ranges[0].size && ranges[i].per_entry == 1)
+      text_ = unequal_sizes_text(function_, ranges, count);
+}
+LOWP_LIB void call_check::no_overlap(extent const& a, extent const& b) {
+  auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
+  auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
+  extent const &low = a0 < b0 ? a : b, &high = a0 < b0 ? b : a;
+  std::size_t const distance = a0 < b0 ? b0 - a0 : a0 - b0;
+  if (a.bytes == 0 || b.bytes == 0 || distance >= low.bytes || failed()) return;
+  text_ = joined_text({function_, ": ", a.name, a.part, " (", a.bytes, " bytes) and ", b.name,
+                       b.part, " (", b.bytes, " bytes) overlap: ", high.name, high.part, " starts ",
+                       distance, " bytes into ", low.name, low.part});
+}
+LOWP_LIB void call_check::no_written_overlap(extent const* ranges, std::size_t count) {
+  for (extent const *a = ranges, *end = ranges + count; a != end; ++a)
+    for (extent const* b = a + 1; b != end; ++b) {
+      bool const may_be_one = a->may_coincide && b->may_coincide && a->is_written != b->is_written;
+      bool const are_one = a->data == b->data && a->bytes == b->bytes;
+      if ((a->is_written || b->is_written) && !(may_be_one && are_one)) no_overlap(*a, *b);
+    }
+}
 
-  [[nodiscard]] bool failed() const { return !text_.empty(); }
-  [[nodiscard]] error_text const& text() const { return text_; }
-  [[nodiscard]] char const* function() const { return function_; }
+#endif
 
-  void add(error_text const& text) {
-    if (!failed()) text_ = text;
-  }
-  void equal_sizes(extent const* ranges, std::size_t count) {
-    for (std::size_t i = 1; i < count && !failed(); ++i)
-      if (ranges[i].size != ranges[0].size && ranges[i].per_entry == 1)
-        text_ = unequal_sizes_text(function_, ranges, count);
-  }
-  void no_overlap(extent const& a, extent const& b) {
-    auto const a0 = reinterpret_cast<std::uintptr_t>(a.data);
-    auto const b0 = reinterpret_cast<std::uintptr_t>(b.data);
-    extent const &low = a0 < b0 ? a : b, &high = a0 < b0 ? b : a;
-    std::size_t const distance = a0 < b0 ? b0 - a0 : a0 - b0;
-    if (a.bytes == 0 || b.bytes == 0 || distance >= low.bytes || failed()) return;
-    text_ = joined_text({function_, ": ", a.name, a.part, " (", a.bytes, " bytes) and ", b.name,
-                         b.part, " (", b.bytes, " bytes) overlap: ", high.name, high.part,
-                         " starts ", distance, " bytes into ", low.name, low.part});
-  }
-  /// Refuses written ranges that overlap others. Two that may coincide may be the same storage.
-  void no_written_overlap(extent const* ranges, std::size_t count) {
-    for (extent const *a = ranges, *end = ranges + count; a != end; ++a)
-      for (extent const* b = a + 1; b != end; ++b) {
-        bool const may_be_one =
-            a->may_coincide && b->may_coincide && a->is_written != b->is_written;
-        bool const are_one = a->data == b->data && a->bytes == b->bytes;
-        if ((a->is_written || b->is_written) && !(may_be_one && are_one)) no_overlap(*a, *b);
-      }
-  }
-  /// Refuses ranges that the executor cannot reach, such as host memory from a GPU.
-  template <class Executor, class Extents = std::initializer_list<extent>>
-  void reachable(Executor const& executor, Extents const& ranges) {
-    if constexpr (requires(extent const& r) { executor.out_of_reach(r); })
-      for (extent const& r : ranges) {
-        error_text const why = r.size != 0 && !failed() ? executor.out_of_reach(r) : error_text();
-        if (!why.empty()) add(joined_text({function_, ": ", why}));
-      }
-  }
-
- private:
-  char const* function_;
-  error_text text_;
-};
-
-}  // namespace LOWP_UNIT
+}  // namespace LOWP_SHARED
 
 }  // namespace detail
 

@@ -50,7 +50,7 @@ enum number_range {
   above_one
 };
 
-inline namespace LOWP_UNIT {
+inline namespace LOWP_SHARED {
 
 /// A float or a double of a call, by its bits: a caller's environment may take subnormals for zero.
 struct given_number {
@@ -75,6 +75,18 @@ struct given_number {
   }
 };
 
+inline constexpr std::uint64_t magnitude_bits(double x) {
+  return __builtin_bit_cast(std::uint64_t, x) & ~std::uint64_t{0} >> 1;
+}
+enum number_use { used_as_float, used_as_double };
+
+/// Returns the error text of the first number out of its range. A double that is used as a float
+/// must lie in it as that float, too.
+error_text check_numbers(char const* prefix, std::initializer_list<given_number> all,
+                         number_use use = used_as_float);
+
+#if defined(LOWP_BODIES)
+
 /// Bits of magnitudes: the largest that is 0, the smallest and the largest that are 1, and the
 /// smallest that is infinite.
 struct number_limits {
@@ -90,9 +102,6 @@ struct number_limits {
     return range != above_one || magnitude > most_one;
   }
 };
-inline constexpr std::uint64_t magnitude_bits(double x) {
-  return __builtin_bit_cast(std::uint64_t, x) & ~std::uint64_t{0} >> 1;
-}
 inline constexpr number_limits float_limits{0, 0x3f800000, 0x3f800000, lanes::binary32_infinity};
 inline constexpr number_limits double_limits{0, magnitude_bits(1), magnitude_bits(1),
                                              std::uint64_t{0x7ff} << 52};
@@ -101,15 +110,11 @@ inline constexpr number_limits rounded_limits{
     magnitude_bits(0x1p-150), magnitude_bits(0x1.ffffffp-1), magnitude_bits(0x1.000001p0),
     magnitude_bits(0x1.ffffffp127)};
 
-enum number_use { used_as_float, used_as_double };
-
 LOWP_COLD inline shortest_text float_text(double x) { return shortest_text(convert<float>(x)); }
 
-/// Returns the error text of the first number out of its range. A double that is used as a float
-/// must lie in it as that float, too.
-LOWP_NOINLINE inline error_text check_numbers(char const* prefix,
-                                              std::initializer_list<given_number> all,
-                                              number_use use = used_as_float) {
+LOWP_NOINLINE LOWP_LIB error_text check_numbers(char const* prefix,
+                                                std::initializer_list<given_number> all,
+                                                number_use use) {
   constexpr char const* wanted[] = {"finite",
                                     "finite and other than 0",
                                     "finite and at least 0",
@@ -140,7 +145,9 @@ LOWP_NOINLINE inline error_text check_numbers(char const* prefix,
   return {};
 }
 
-}  // namespace LOWP_UNIT
+#endif
+
+}  // namespace LOWP_SHARED
 
 /// Makes an element function of a number, where the number can be read. `Function::argument` and
 /// `Function::range` say what the number may be. A stored number passes, because only a kernel can

@@ -54,14 +54,37 @@ concept tensor_list = std::ranges::forward_range<L const> &&
 
 namespace detail {
 
-inline namespace LOWP_UNIT {
+inline namespace LOWP_SHARED {
 
-/// An array of tensor number `tensor` of a list. Its vector has the unit's flags in its name.
-struct listed_range {
-  std::uintptr_t begin, end;
-  std::uint32_t tensor;
-  bool is_written;
+error_text text_of_tensor(std::string_view name, std::size_t number);
+
+/// The arrays of a list's tensors.
+class listed_arrays {
+ public:
+  LOWP_HOST_FN listed_arrays() {}
+  listed_arrays(listed_arrays const&) = delete;
+  ~listed_arrays();
+
+  void add(void const* begin, std::size_t bytes, std::uint32_t tensor, bool is_written);
+  /// Makes room for that many times the arrays of the first tensor.
+  void reserve(std::size_t tensors);
+  /// Returns the numbers of two tensors that share memory of which one is written; equal numbers if
+  /// there are no such tensors. Tied weights that are listed twice would be written twice, or by
+  /// two threads at once.
+  std::pair<std::uint32_t, std::uint32_t> find_overlap();
+
+ private:
+  struct array {
+    std::uintptr_t begin, end;
+    std::uint32_t tensor;
+    bool is_written;
+  };
+  std::vector<array> all_;
 };
+
+}  // namespace LOWP_SHARED
+
+inline namespace LOWP_UNIT {
 
 /// Sorts by an unsigned key, equal ones in their order: a short list by insertion, others a byte at
 /// a time. std::qsort takes longer than a step of small tensors, and std::sort a fifth of the time
@@ -87,18 +110,35 @@ void sort(std::vector<T>& all, Key const& key) {
   }
 }
 
-/// Returns the numbers of two tensors that share memory of which one is written; equal numbers if
-/// there are no such tensors. Tied weights that are listed twice would be written twice, or by two
-/// threads at once.
-inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_range>& ranges) {
-  if (ranges.empty()) return {0, 0};
-  sort(ranges, [](listed_range const& each) { return each.begin; });
+}  // namespace LOWP_UNIT
+
+#if defined(LOWP_BODIES)
+inline namespace LOWP_SHARED {
+
+LOWP_COLD LOWP_LIB error_text text_of_tensor(std::string_view name, std::size_t number) {
+  if (name.empty()) return joined_text({number});
+  error_text text("'");
+  text.append(name.data(), name.size());
+  text.append("'", 1);
+  return text;
+}
+
+LOWP_LIB listed_arrays::~listed_arrays() = default;
+LOWP_LIB void listed_arrays::add(void const* data, std::size_t bytes, std::uint32_t tensor,
+                                 bool is_written) {
+  auto const begin = reinterpret_cast<std::uintptr_t>(data);
+  if (bytes != 0) all_.push_back({begin, begin + bytes, tensor, is_written});
+}
+LOWP_LIB void listed_arrays::reserve(std::size_t tensors) { all_.reserve(all_.size() * tensors); }
+LOWP_LIB std::pair<std::uint32_t, std::uint32_t> listed_arrays::find_overlap() {
+  if (all_.empty()) return {0, 0};
+  sort(all_, [](array const& each) { return each.begin; });
   // The ranges so far that reach furthest: of all, of the other tensors, and of those written. Of
   // these one is enough: until an overlap is found, two tensors' written ranges lie apart.
-  listed_range first{}, other{}, written{};
-  for (listed_range const& each : ranges) {
+  array first{}, other{}, written{};
+  for (array const& each : all_) {
     bool const is_own = first.tensor == each.tensor;
-    listed_range const& before = !each.is_written ? written : is_own ? other : first;
+    array const& before = !each.is_written ? written : is_own ? other : first;
     if (before.tensor != each.tensor && each.begin < before.end)
       return {before.tensor, each.tensor};
     if (each.end > first.end) {
@@ -112,11 +152,16 @@ inline std::pair<std::uint32_t, std::uint32_t> find_overlap(std::vector<listed_r
   return {0, 0};
 }
 
+}  // namespace LOWP_SHARED
+#endif
+
+inline namespace LOWP_UNIT {
+
 /// An executor that runs nothing. It records the arrays of a call, or why the call is refused.
 template <class Executor>
 struct list_recorder : Executor {
   char const* function;
-  std::vector<listed_range>& ranges;
+  listed_arrays& arrays;
   error_text& wrong;
   std::uint32_t number;
 
@@ -130,9 +175,7 @@ struct list_recorder : Executor {
  private:
   template <class T>
   void add(std::span<T> array) const {
-    auto const begin = reinterpret_cast<std::uintptr_t>(array.data());
-    if (!array.empty())
-      ranges.push_back({begin, begin + array.size_bytes(), number, !std::is_const_v<T>});
+    arrays.add(array.data(), array.size_bytes(), number, !std::is_const_v<T>);
   }
 };
 
@@ -140,12 +183,7 @@ struct list_recorder : Executor {
 error_text tensor_text(auto const& list, std::uint32_t number) {
   auto at = std::ranges::begin(list);
   for (std::uint32_t i = 0; i < number; ++i) ++at;
-  auto const& t = *at;
-  if (t.name.empty()) return joined_text({number});
-  error_text text("'");
-  text.append(t.name.data(), t.name.size());
-  text.append("'", 1);
-  return text;
+  return text_of_tensor((*at).name, number);
 }
 
 /// Returns the error text of the first refused `call(executor, tensor, number)`, or of two tensors
@@ -155,9 +193,9 @@ template <class Executor, class List, class Call>
 [[nodiscard]] error_text check_each(Executor const& executor, char const* function,
                                     List const& list, Call const& call) {
   using tensor_type = std::ranges::range_value_t<List>;
-  std::vector<listed_range> ranges;
+  listed_arrays arrays;
   error_text wrong;
-  list_recorder<Executor> recorder{executor, function, ranges, wrong, 0};
+  list_recorder<Executor> recorder{executor, function, arrays, wrong, 0};
   if constexpr (std::default_initializable<tensor_type>)
     call(recorder, tensor_type{}, std::uint32_t{0});
   if (!wrong.empty()) return wrong;
@@ -166,11 +204,11 @@ template <class Executor, class List, class Call>
     if (!wrong.empty())
       return joined_text({wrong, ", in tensor ", tensor_text(list, recorder.number)});
     if (recorder.number == 0)
-      ranges.reserve(ranges.size() * static_cast<std::size_t>(std::ranges::distance(
-                                         std::ranges::begin(list), std::ranges::end(list))));
+      arrays.reserve(static_cast<std::size_t>(
+          std::ranges::distance(std::ranges::begin(list), std::ranges::end(list))));
     ++recorder.number;
   }
-  auto const [one, other] = find_overlap(ranges);
+  auto const [one, other] = arrays.find_overlap();
   if (one == other) return {};
   return joined_text({function, ": tensors ", tensor_text(list, one < other ? one : other), " and ",
                       tensor_text(list, one < other ? other : one),

@@ -5,24 +5,12 @@
 #include <lowp/base/environment.hpp>
 #include <lowp/ops/cast.hpp>
 #include <lowp/storage/scale.hpp>
-#include <lowp/train/stall_estimate.hpp>
+#include <lowp/train/list_advice.hpp>
 #include <lowp/train/update_of_step.hpp>
 
 #include <string>
 
 namespace lowp {
-
-struct storage_advice {
-  std::uint64_t count = 0;      ///< elements
-  std::uint64_t nonfinite = 0;  ///< infinite or NaN elements, which are in no share
-  std::array<stall_estimate, kept_ways.size()> estimates{};
-  /// The smallest way whose `rare` is tolerated (of equal ones the first of kept_as), else fp32.
-  kept_as choice = kept_as::fp32;
-
-  LOWP_HOST_FN stall_estimate const& operator[](kept_as way) const {
-    return estimates[static_cast<std::size_t>(way)];
-  }
-};
 
 namespace detail {
 
@@ -46,30 +34,9 @@ struct advice_call {
 
 }  // namespace detail
 
-inline namespace LOWP_UNIT {
-
-/// The way to keep a list of tensors, and the tensors that need it.
-struct list_advice {
-  kept_as choice = kept_as::fp32;  ///< the smallest way that all tensors tolerate, else fp32
-  kept_as smaller = choice;  ///< of the smaller ways, the one that the fewest tensors rule out ...
-  std::vector<std::string> decided_by{};  ///< ... and these: 'name', or a number without a name
-  std::vector<storage_advice> tensors{};  ///< in the list's order
-
-  /// Returns "split 16+8; without 'a', 'b', 'c' and 9 more: bf16 stochastic".
-  [[nodiscard]] std::string text() const {
-    std::string result(facts_of(choice).name);
-    std::size_t const all = decided_by.size(), named = all == 4 ? 4 : std::min<std::size_t>(all, 3);
-    for (std::size_t i = 0; i < named; ++i)
-      result.append(i == 0 ? "; without " : ", ").append(decided_by[i]);
-    if (decided_by.empty()) return result;
-    if (named < all) result += detail::joined_text({" and ", all - named, " more"}).c_str();
-    return result.append(": ").append(facts_of(smaller).name);
-  }
-};
-
-}  // namespace LOWP_UNIT
-
 namespace detail::inline LOWP_UNIT {
+
+#if !defined(LOWP_COMPILED)  // run_compiled has it
 
 /// Calls fn(a piece of p as floats, without those not finite) for all of p.
 void for_each_piece(advice_call const& p, std::span<float> buffer, auto&& fn) {
@@ -83,7 +50,6 @@ void for_each_piece(advice_call const& p, std::span<float> buffer, auto&& fn) {
   }
 }
 
-/// A template, so that a unit with lowp::compiled does not compile it.
 LOWP_OPAQUE storage_advice advice_on(auto const& p) {
   typical_update const step{.lr = p.lr,
                             .direction = p.direction,
@@ -125,24 +91,7 @@ LOWP_OPAQUE storage_advice advice_on(auto const& p) {
   return result;
 }
 
-[[nodiscard]] LOWP_COLD inline error_text check_update(typical_update const& update,
-                                                       number_range directions = above_zero) {
-  constexpr char const* function = "stall_advice";
-  error_text wrong = check_numbers(function, {{"lr", update.lr, above_zero},
-                                              {"direction", update.direction, directions},
-                                              {"tolerance", update.tolerance, above_zero}});
-  double sum = update.spread.empty() ? 1 : 0, largest = sum;
-  for (float const each : update.spread) {
-    if (wrong.empty()) wrong = check_numbers(function, {{"spread", each}});
-    sum += as_double(each);
-    if (largest < as_double(each)) largest = as_double(each);
-  }
-  if (!wrong.empty()) return wrong;
-  double const request = update.lr * update.direction;
-  return check_numbers(function, {{"spread's sum", sum, above_zero},
-                                  {"lr * direction", request, directions},
-                                  {"lr * direction * spread", request * largest}});
-}
+#endif
 
 template <class P>
 storage_advice advice_for(P& p, typical_update const& update) {
@@ -166,36 +115,18 @@ storage_advice advice_for(P& p, typical_update const& update) {
 }
 
 list_advice advice_for_list(auto const& list, std::span<typical_update const> updates) {
-  auto const count = static_cast<std::size_t>(std::ranges::distance(list));
-  if (updates.size() != count)
-    refuse_if(joined_text(
-        {"stall_advice: ", updates.size(), " updates for a list of ", count, " tensors"}));
-  int least_bytes = 2;
-  for (typical_update const& each : updates) {
-    refuse_if(check_update(each, not_negative));
-    if (least_bytes < each.least_bytes) least_bytes = each.least_bytes;
-  }
-  list_advice result;
+  std::vector<std::string_view> names;
+  for (auto const& tensor : list) names.push_back(tensor.name);
+  check_updates(updates, names.size());
+  std::vector<storage_advice> tensors;
   for (auto const& tensor : list) {
-    typical_update const& update = updates[result.tensors.size()];
+    typical_update const& update = updates[tensors.size()];
     if constexpr (requires { tensor.p; })
-      result.tensors.push_back(advice_for(tensor.p, update));
+      tensors.push_back(advice_for(tensor.p, update));
     else
-      result.tensors.push_back(advice_for(tensor.values, update));
+      tensors.push_back(advice_for(tensor.values, update));
   }
-  for (std::size_t way = 0; way < kept_ways.size(); ++way) {
-    if (kept_ways[way].bytes < least_bytes) continue;
-    std::vector<std::string> against;
-    for (std::size_t i = 0; i < count; ++i)
-      if (!(result.tensors[i].estimates[way].rare <= updates[i].tolerance))
-        against.push_back(tensor_text(list, static_cast<std::uint32_t>(i)));
-    result.choice = static_cast<kept_as>(way);
-    if (against.empty() || result.choice == kept_as::fp32) break;
-    if (!result.decided_by.empty() && against.size() >= result.decided_by.size()) continue;
-    result.smaller = result.choice;
-    result.decided_by = std::move(against);
-  }
-  return result;
+  return list_advice_of(tensors, updates, names);
 }
 
 LOWP_EXACT_BEGIN

@@ -48,12 +48,17 @@ concept optimizer_with =
 /// Returns the truth even if the caller's environment treats subnormals as zero.
 LOWP_FN bool is_zero(double x) { return __builtin_bit_cast(std::uint64_t, x) << 1 == 0; }
 
-inline namespace LOWP_UNIT {
+inline namespace LOWP_SHARED {
 
 /// Returns the error text of a step or of hyper-parameters, which all become floats.
-LOWP_NOINLINE inline error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
-                                                       std::initializer_list<given_number> all,
-                                                       char const* call = "update") {
+error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
+                                  std::initializer_list<given_number> all,
+                                  char const* call = "update");
+
+#if defined(LOWP_BODIES)
+LOWP_NOINLINE LOWP_LIB error_text check_hyper_parameters(char const* optimizer, std::uint64_t step,
+                                                         std::initializer_list<given_number> all,
+                                                         char const* call) {
   error_text wrong;
   if (step == 0)
     wrong = "step is 0, and counts from 1";
@@ -63,6 +68,11 @@ LOWP_NOINLINE inline error_text check_hyper_parameters(char const* optimizer, st
     wrong = check_numbers("", all);
   return wrong.empty() ? wrong : joined_text({call, ": ", optimizer, ": ", wrong});
 }
+#endif
+
+}  // namespace LOWP_SHARED
+
+inline namespace LOWP_UNIT {
 
 /// Returns x, a subnormal too, for a caller that holds a default_environment.
 LOWP_OPAQUE inline double as_double(float x) { return lane<float>::widen(x); }

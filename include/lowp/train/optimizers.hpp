@@ -195,7 +195,18 @@ struct ema {
   };
 };
 
-namespace detail::inline LOWP_UNIT {
+LOWP_EXACT_END
+
+namespace detail::inline LOWP_SHARED {
+
+error_text check_optimizer(sgd const& s, std::uint64_t step, int moments);
+error_text check_optimizer(ema const& e, std::uint64_t step, int);
+error_text check_optimizer(adamw const& a, std::uint64_t step, int);
+error_text check_optimizer(lion const& l, std::uint64_t step, int);
+
+#if defined(LOWP_BODIES)
+
+LOWP_EXACT_BEGIN
 
 /// Returns the error text of what a step computes from its rates.
 LOWP_OPAQUE inline error_text check_products(adamw const& a, double corrected_beta,
@@ -225,7 +236,7 @@ LOWP_NOINLINE inline error_text check_decoupled(char const* name, adamw const& a
   return wrong.empty() ? wrong : joined_text({"update: ", name, ": ", wrong});
 }
 
-inline error_text check_optimizer(sgd const& s, std::uint64_t step, int moments) {
+LOWP_LIB error_text check_optimizer(sgd const& s, std::uint64_t step, int moments) {
   error_text wrong = check_hyper_parameters(s.name, step,
                                             {{"lr", s.lr},
                                              {"momentum", s.momentum},
@@ -236,16 +247,18 @@ inline error_text check_optimizer(sgd const& s, std::uint64_t step, int moments)
                          ", and no momentum range was given"});
   return wrong;
 }
-inline error_text check_optimizer(ema const& e, std::uint64_t step, int) {
+LOWP_LIB error_text check_optimizer(ema const& e, std::uint64_t step, int) {
   return check_hyper_parameters(e.name, step, {{"decay", e.decay, below_one}});
 }
-inline error_text check_optimizer(adamw const& a, std::uint64_t step, int) {
+LOWP_LIB error_text check_optimizer(adamw const& a, std::uint64_t step, int) {
   return check_decoupled(a.name, a, a.beta1, step);
 }
-inline error_text check_optimizer(lion const& l, std::uint64_t step, int) {
+LOWP_LIB error_text check_optimizer(lion const& l, std::uint64_t step, int) {
   return check_decoupled(l.name, {l.lr, l.beta1, l.beta2, 0, l.weight_decay}, 0, step);
 }
 
-}  // namespace detail::inline LOWP_UNIT
+#endif
+
+}  // namespace detail::inline LOWP_SHARED
 
 }  // namespace lowp

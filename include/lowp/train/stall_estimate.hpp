@@ -19,6 +19,8 @@ struct stall_estimate {
   double lr_all = 0;   ///< smallest rate at which nothing is lost; else infinite
 };
 
+#if !defined(LOWP_COMPILED)  // run_compiled has it
+
 namespace detail::inline LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
@@ -132,5 +134,7 @@ void count_thresholds(std::span<float const> p, request_sizes const& sizes, std:
 LOWP_EXACT_END
 
 }  // namespace detail::inline LOWP_UNIT
+
+#endif
 
 }  // namespace lowp

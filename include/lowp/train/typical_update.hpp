@@ -10,7 +10,7 @@
 
 namespace lowp {
 
-inline namespace LOWP_UNIT {
+inline namespace LOWP_SHARED {
 
 /// The requests of a step to the elements of a tensor: each goes up or down by lr * direction *
 /// one of `spread`.
@@ -25,11 +25,24 @@ struct typical_update {
   std::vector<float> spread{};
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace LOWP_SHARED
+
+namespace detail::inline LOWP_SHARED {
+
+/// Returns the mean of |m| / sqrt(v) for independent gradients of mean 0.
+double direction_over_noise(double beta1);
+error_text check_rate(double lr);
+typical_update update_of_report(double lr, update_report const& report);
+/// Returns the update whose elements request these, of which those not finite are left out.
+typical_update update_of_requests(double lr, std::span<float const> requests);
+
+}  // namespace detail::inline LOWP_SHARED
 
 namespace detail::inline LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
+
+#if defined(LOWP_BODIES) || defined(LOWP_COMPILING)
 
 /// Counts floats by the upper half of their bit patterns: 8 significant bits.
 class magnitude_bins {
@@ -84,17 +97,23 @@ LOWP_OPAQUE inline std::vector<float> normal_spread() {
   return spread;
 }
 
-/// Returns the mean of |m| / sqrt(v) for independent gradients of mean 0.
-LOWP_OPAQUE inline double direction_over_noise(double beta1) {
+#endif
+
+}  // namespace detail::inline LOWP_UNIT
+
+namespace detail::inline LOWP_SHARED {
+
+#if defined(LOWP_BODIES)
+
+LOWP_OPAQUE LOWP_LIB double direction_over_noise(double beta1) {
   return 0.7978845608028654 * __builtin_sqrt((1 - beta1) / (1 + beta1));
 }
 
-// No template: nvcc breaks lists of which some entries depend on an argument.
-LOWP_COLD inline error_text check_rate(double lr) {
+LOWP_COLD LOWP_LIB error_text check_rate(double lr) {
   return check_numbers("update_of", {{"lr", lr, above_zero}});
 }
 
-LOWP_OPAQUE inline typical_update update_of_report(double lr, update_report const& report) {
+LOWP_OPAQUE LOWP_LIB typical_update update_of_report(double lr, update_report const& report) {
   double const requested = report.requested.value();
   refuse_if(check_rate(lr));
   refuse_if(check_numbers("update_of", {{"requested", requested, above_zero}}, used_as_double));
@@ -102,8 +121,7 @@ LOWP_OPAQUE inline typical_update update_of_report(double lr, update_report cons
           .direction = requested / static_cast<double>(report.count - report.nonfinite) / lr};
 }
 
-/// Returns the update whose elements request these, of which those not finite are left out.
-LOWP_OPAQUE inline typical_update update_of_requests(double lr, std::span<float const> requests) {
+LOWP_OPAQUE LOWP_LIB typical_update update_of_requests(double lr, std::span<float const> requests) {
   magnitude_bins bins;
   double sum = 0;
   for (float const u : requests) {
@@ -123,9 +141,11 @@ LOWP_OPAQUE inline typical_update update_of_requests(double lr, std::span<float 
   return update;
 }
 
+#endif
+
 LOWP_EXACT_END
 
-}  // namespace detail::inline LOWP_UNIT
+}  // namespace detail::inline LOWP_SHARED
 
 namespace functions {
 

@@ -3,12 +3,12 @@
 // and the policy that handles them.
 #pragma once
 
-#include <lowp/watch/frames.hpp>
+#include <lowp/watch/frame_texts.hpp>
 
 #include <functional>
 #include <stdexcept>
 
-namespace lowp::detail::inline LOWP_UNIT {
+namespace lowp::detail::inline LOWP_SHARED {
 
 /// Closes a frame when the caller's expression ends: a default argument lives that long. An open
 /// frame may read a weight later, because all tensors of the expression still live.
@@ -16,11 +16,12 @@ struct watch_expression {
   watch_frames* frames = nullptr;  ///< those with the frame, or null
   std::uint64_t number = 0;
 
-  ~watch_expression() {
-    watch_frame* const frame = frames == nullptr ? nullptr : frames->find(number);
-    if (frame != nullptr) frame->is_open = false;
-  }
+  ~watch_expression();
 };
+
+}  // namespace lowp::detail::inline LOWP_SHARED
+
+namespace lowp::detail::inline LOWP_UNIT {
 
 /// Frames whose tensors another processor reads, in the order that a watch needs.
 class watch_queue {
@@ -67,24 +68,11 @@ LOWP_FN constexpr watch_trouble watch_trouble_of(abs_range const& range) {
                                                          : watch_trouble::overflow;
 }
 
-/// Returns the last line of a report in a step without frames. The first update that is not finite
-/// may be that of an innocent layer: an infinity elsewhere makes all gradients NaN.
-/// @param observed  the step of the last frame
-inline error_text watch_unseen(watch_trouble trouble, std::uint64_t step, std::uint64_t every,
-                               std::optional<std::uint64_t> const& observed) {
-  error_text const text = joined_text(
-      {"\nbatch_number=", step, " was not watched (policy.every = ", every, "), and ",
-       observed ? joined_text({"the frames above are of batch_number=", *observed, " and before"})
-                : "no frame was seen before it"});
-  if (trouble == watch_trouble::stalled) return text;
-  return joined_text({text, "; this is the first update found ",
-                      trouble == watch_trouble::overflow ? "to overflow" : "not finite",
-                      ", not necessarily where it began: watch each step to see"});
-}
-
 }  // namespace lowp::detail::inline LOWP_UNIT
 
-namespace lowp::inline LOWP_UNIT {
+namespace lowp {
+
+inline namespace LOWP_SHARED {
 
 /// A finding of an overflow_watch, with the report of its causes.
 struct watch_alarm {
@@ -100,8 +88,7 @@ struct watch_alarm {
 
 class watch_error : public std::runtime_error {
  public:
-  explicit watch_error(watch_alarm what_was_found)
-      : std::runtime_error(what_was_found.text), alarm(std::move(what_was_found)) {}
+  explicit watch_error(watch_alarm what_was_found);
   watch_alarm alarm;
 };
 
@@ -129,6 +116,10 @@ struct watch_policy {
   /// frames.
   std::size_t lines = 10;
 };
+
+}  // namespace LOWP_SHARED
+
+inline namespace LOWP_UNIT {
 
 /// A frame: the tensors of one run of a place. A tensor is a range, any struct of the folder
 /// storage, or an abs_range from another machine. A matrix is std::span(m.data(), m.size()).
@@ -172,4 +163,6 @@ class watched_frame {
   std::uint64_t number_;
 };
 
-}  // namespace lowp::inline LOWP_UNIT
+}  // namespace LOWP_UNIT
+
+}  // namespace lowp

@@ -29,7 +29,7 @@ struct stall_policy {
   double largest_bias = 1e-4;  ///< of a second moment in a step; it adds up to 1e-4 / (1 - beta2)
 };
 
-inline namespace LOWP_UNIT {
+inline namespace LOWP_SHARED {
 
 struct watched_tensor {
   std::string name;
@@ -78,25 +78,9 @@ struct stall_alarm {
   watched_tensor state;  ///< state at the alarm
 
   /// Returns "norm.weight is frozen at step 812: 0 % of recent updates was applied, ...".
-  [[nodiscard]] std::string text() const {
-    return detail::joined_text({state.name.c_str(), " is ", verdict().c_str()});
-  }
+  [[nodiscard]] std::string text() const;
   /// Returns the same text without the name.
-  [[nodiscard]] std::string verdict() const {
-    using detail::joined_text, detail::percent_of, detail::float_text;
-    if (state.nonfinite != 0)
-      return joined_text(
-          {"frozen at step ", step, ": ", state.nonfinite,
-           " elements are not finite, in the weight, the update or a stored moment, for ",
-           state.nonfinite_steps, " steps"});
-    return joined_text(
-        {"frozen at step ", step, ": ", percent_of(state.applied_ratio()),
-         " of recent updates was applied, ", percent_of(state.stalled_share()),
-         " of elements stalled, nothing changed for ", state.silent, " steps; lr is ",
-         float_text(lr).text,
-         ", and rounded to nearest most updates of the largest weights are lost below ",
-         float_text(state.freezing_lr()).text});
-  }
+  [[nodiscard]] std::string verdict() const;
 };
 
 struct moment_alarm {
@@ -105,17 +89,10 @@ struct moment_alarm {
   watched_tensor state;  ///< state at the alarm
 
   /// Returns "norm.weight: rounding biases v by 0.0005 in a step, at step 20; ...".
-  [[nodiscard]] std::string text() const {
-    return detail::joined_text(
-        {state.name.c_str(), ": rounding biases v by ",
-         detail::float_text(state.moment_bias()).text, " in a step, at step ", step, "; ",
-         detail::percent_of(state.moment_stalled_share()),
-         " of the elements that should change stayed; store v in float, or round it"
-         " stochastically"});
-  }
+  [[nodiscard]] std::string text() const;
 };
 
-}  // namespace LOWP_UNIT
+}  // namespace LOWP_SHARED
 
 }  // namespace lowp
 

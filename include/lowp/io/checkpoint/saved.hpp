@@ -51,7 +51,16 @@ template <class T>
 concept checkpoint_scalar = detail::whole_scalar<T> || detail::is_whole_enumeration<T> ||
                             std::same_as<T, float> || std::same_as<T, double>;
 
-namespace detail::inline LOWP_UNIT {
+namespace detail::inline LOWP_SHARED {
+
+/// Returns the text of a truth value, or of a float, a double or an integer of 64 bits.
+template <class T>
+LOWP_LIB std::string text_of_scalar(T value);
+/// Returns true if all of `text` is such a number. Then stores it.
+template <class T>
+LOWP_LIB bool read_scalar(std::string_view text, T& to);
+
+#if defined(LOWP_BODIES)
 
 template <class T>
 using bits_of_scalar = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>;
@@ -60,14 +69,11 @@ using bits_of_scalar = std::conditional_t<sizeof(T) == 4, std::uint32_t, std::ui
 inline constexpr std::string_view nan_before = "nan(0x", nan_after = ")";
 
 template <class T>
-std::string scalar_text(T value) {
-  if constexpr (std::is_enum_v<T>) {
-    return scalar_text(static_cast<std::underlying_type_t<T>>(value));
-  } else if constexpr (std::same_as<T, bool>) {
+std::string text_of_scalar(T value) {
+  if constexpr (std::same_as<T, bool>) {
     return value ? "true" : "false";
-  } else if constexpr (std::integral<T>) {
-    return text_of(value);
   } else {
+    if constexpr (std::integral<T>) return text_of(value);
     if (!unpack(static_cast<double>(value)).nan) return text_of(value);
     char text[16];
     auto const bits = __builtin_bit_cast(bits_of_scalar<T>, value);
@@ -77,38 +83,74 @@ std::string scalar_text(T value) {
   }
 }
 
+bool read_whole(std::string_view text, auto& to, int base) {
+  char const* const end = text.data() + text.size();
+  auto const read = std::from_chars(text.data(), end, to, base);
+  return read.ec == std::errc() && read.ptr == end;
+}
+template <class T>
+bool read_scalar(std::string_view text, T& to) {
+  if constexpr (std::same_as<T, bool>) {
+    to = text == "true";
+    return to || text == "false";
+  } else if constexpr (std::integral<T>) {
+    return read_whole(text, to, 10);
+  } else if (text.starts_with(nan_before) && text.ends_with(nan_after)) {
+    text.remove_prefix(nan_before.size());
+    text.remove_suffix(nan_after.size());
+    bits_of_scalar<T> bits = 0;
+    if (!read_whole(text, bits, 16)) return false;
+    to = __builtin_bit_cast(T, bits);
+    return unpack(static_cast<double>(to)).nan;
+  } else {
+    char const* const end = text.data() + text.size();
+    auto const [number, stop] = scanner(text.data(), end).number();
+    if (stop != end || text.empty() || number.nan) return false;
+    to = nearest<T>(number);
+    auto const magnitude = __builtin_bit_cast(bits_of_scalar<T>, to) << 1;
+    return unpack(static_cast<double>(to)).infinite == number.infinite &&
+           (magnitude == 0) == (number.significand == 0 && !number.infinite);
+  }
+}
+#if defined(LOWP_COMPILING)
+#define LOWP_SCALAR(T)                    \
+  template std::string text_of_scalar(T); \
+  template bool read_scalar(std::string_view, T&);
+LOWP_SCALAR(bool)
+LOWP_SCALAR(std::int64_t)
+LOWP_SCALAR(std::uint64_t)
+LOWP_SCALAR(float)
+LOWP_SCALAR(double)
+#undef LOWP_SCALAR
+#endif
+
+#endif
+
+}  // namespace detail::inline LOWP_SHARED
+
+namespace detail::inline LOWP_UNIT {
+
+template <class T>
+struct widest_of : std::conditional<std::is_signed_v<T>, std::int64_t, std::uint64_t> {};
+template <one_of<bool, float, double> T>
+struct widest_of<T> : std::type_identity<T> {};
+template <class T>
+  requires std::is_enum_v<T>
+struct widest_of<T> : widest_of<std::underlying_type_t<T>> {};
+
+template <class T>
+std::string scalar_text(T value) {
+  return text_of_scalar(static_cast<typename widest_of<T>::type>(value));
+}
+
 /// Returns true if all of `text` is a T. Then stores it in *to unless `to` is null.
 template <class T>
 bool parse_scalar(std::string_view text, T* to) {
-  char const* const end = text.data() + text.size();
-  T value{};
-  if constexpr (std::is_enum_v<T>) {
-    std::underlying_type_t<T> number{};
-    if (!parse_scalar(text, &number)) return false;
-    value = static_cast<T>(number);
-  } else if constexpr (std::same_as<T, bool>) {
-    value = text == "true";
-    if (!value && text != "false") return false;
-  } else if constexpr (std::integral<T>) {
-    auto const read = std::from_chars(text.data(), end, value);
-    if (read.ec != std::errc() || read.ptr != end) return false;
-  } else if (text.starts_with(nan_before) && text.ends_with(nan_after)) {
-    bits_of_scalar<T> bits = 0;
-    char const* const last = end - nan_after.size();
-    auto const read = std::from_chars(text.data() + nan_before.size(), last, bits, 16);
-    if (read.ec != std::errc() || read.ptr != last) return false;
-    value = __builtin_bit_cast(T, bits);
-    if (!unpack(static_cast<double>(value)).nan) return false;
-  } else {
-    auto const [number, stop] = scanner(text.data(), end).number();
-    if (stop != end || text.empty() || number.nan) return false;
-    value = nearest<T>(number);
-    auto const magnitude = __builtin_bit_cast(bits_of_scalar<T>, value) << 1;
-    bool const is_out_of_range = unpack(static_cast<double>(value)).infinite != number.infinite ||
-                                 (magnitude == 0) != (number.significand == 0 && !number.infinite);
-    if (is_out_of_range) return false;
-  }
-  if (to != nullptr) *to = value;
+  typename widest_of<T>::type value{};
+  if (!read_scalar(text, value)) return false;
+  if constexpr (!one_of<T, float, double>)
+    if (static_cast<decltype(value)>(static_cast<T>(value)) != value) return false;
+  if (to != nullptr) *to = static_cast<T>(value);
   return true;
 }
 
