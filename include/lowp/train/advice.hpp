@@ -114,8 +114,10 @@ storage_advice advice_for(P& p, typical_update const& update) {
   }
 }
 
+/// @tparam Name  a parameter, so that only units that call it compile spans of names
+template <class Name = std::string_view>
 list_advice advice_for_list(auto const& list, std::span<typical_update const> updates) {
-  std::vector<std::string_view> names;
+  std::vector<Name> names;
   for (auto const& tensor : list) names.push_back(tensor.name);
   check_updates(updates, names.size());
   std::vector<storage_advice> tensors;
@@ -126,7 +128,7 @@ list_advice advice_for_list(auto const& list, std::span<typical_update const> up
     else
       tensors.push_back(advice_for(tensor.values, update));
   }
-  return list_advice_of(tensors, updates, names);
+  return list_advice_of(tensors, updates, std::span<Name const>(names));
 }
 
 LOWP_EXACT_BEGIN

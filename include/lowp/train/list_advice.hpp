@@ -40,9 +40,10 @@ namespace detail::inline LOWP_SHARED {
 error_text check_update(typical_update const& update, number_range directions = above_zero);
 /// Refuses updates that are not one right update for each tensor.
 void check_updates(std::span<typical_update const> updates, std::size_t tensors);
+/// A template, so that only units that call it compile it.
+template <class Name>
 list_advice list_advice_of(std::span<storage_advice const> tensors,
-                           std::span<typical_update const> updates,
-                           std::span<std::string_view const> names);
+                           std::span<typical_update const> updates, std::span<Name const> names);
 
 #if defined(LOWP_BODIES)
 
@@ -70,14 +71,15 @@ LOWP_LIB void check_updates(std::span<typical_update const> updates, std::size_t
         {"stall_advice: ", updates.size(), " updates for a list of ", tensors, " tensors"}));
   for (typical_update const& each : updates) refuse_if(check_update(each, not_negative));
 }
+template <class Name>
 LOWP_LIB list_advice list_advice_of(std::span<storage_advice const> tensors,
                                     std::span<typical_update const> updates,
-                                    std::span<std::string_view const> names) {
+                                    std::span<Name const> names) {
   int least_bytes = 2;
   for (typical_update const& each : updates)
     if (least_bytes < each.least_bytes) least_bytes = each.least_bytes;
   list_advice result;
-  result.tensors.assign(tensors.begin(), tensors.end());
+  for (storage_advice const& each : tensors) result.tensors.push_back(each);
   for (std::size_t way = 0; way < kept_ways.size(); ++way) {
     if (kept_ways[way].bytes < least_bytes) continue;
     std::vector<std::string> against;
@@ -92,6 +94,11 @@ LOWP_LIB list_advice list_advice_of(std::span<storage_advice const> tensors,
   }
   return result;
 }
+#if defined(LOWP_PART_shared)
+template list_advice list_advice_of(std::span<storage_advice const>,
+                                    std::span<typical_update const>,
+                                    std::span<std::string_view const>);
+#endif
 
 #endif
 
