@@ -105,15 +105,6 @@
 #endif
 #endif
 
-// Before a kernel that every unit compiles and few machines run: g++ optimises it less, for size.
-#if defined(__OPTIMIZE__) && !defined(__clang__) && !defined(__CUDACC__) && \
-    (defined(__x86_64__) || defined(__AARCH64EL__))
-#define LOWP_RARE \
-  __attribute__((cold, optimize("O1", "no-tree-pta", "no-fast-math", "fp-contract=off")))
-#else
-#define LOWP_RARE
-#endif
-
 // Between these two macros, -ffast-math and contraction of the including unit are off. Instrumented
 // code is not optimised further: points-to analysis and redundancies took two thirds of the time.
 #if defined(__clang__) && !defined(__x86_64__)  // clang has no such pragma for other processors

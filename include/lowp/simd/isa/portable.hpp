@@ -16,7 +16,7 @@ struct portable : vector_masks<portable> {
   static bool available() { return true; }
 
   template <class Kernel>
-  LOWP_RARE LOWP_OPAQUE static void enter(Kernel const& kernel) {
+  LOWP_OPAQUE static void enter(Kernel const& kernel) {
     kernel.template body<portable>();
   }
 
