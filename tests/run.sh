@@ -50,6 +50,7 @@ case $level in
     need_examples
     wish pkg-config pkg-config
     wish clang clang++
+    wish clang-19 clang++-19
     wish libclang-rt-14-dev ../lib/llvm-14/lib/clang/14.0.6/lib/linux/libclang_rt.fuzzer-x86_64.a
     wish libomp-14-dev ../lib/llvm-14/lib/libarcher.so
     wish qemu-user qemu-aarch64

@@ -148,16 +148,23 @@ struct avx512 {
     words::vector const lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     words::vector const from = lane << 16;
     reals::vector r;
+#if defined(__clang__)  // from 18 on it takes %g1 for a register of AMX
+    auto const low =
+        __builtin_shufflevector(codes.v, codes.v, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14,
+                                15, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1);
+    asm("vpermw %1, %2, %0%{%3%}%{z%}" : "=v"(r) : "v"(low), "v"(from), "Yk"(0xaaaaaaaau));
+#else
     asm("vpermw %g1, %2, %0%{%3%}%{z%}" : "=v"(r) : "v"(codes.v), "v"(from), "Yk"(0xaaaaaaaau));
+#endif
     x.v = r;
   }
   /// Takes the upper halves of words by one shuffle.
   LOWP_TARGET inline static void take_upper(halves& upper, words const& x) {
     words::vector const lane = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     words::vector const from = lane * 0x40004 + 0x30001;  // its lower half counts
-    halves::vector r;
-    asm("vpermw %1, %2, %g0" : "=v"(r) : "v"(x.v), "v"(from));
-    upper.v = r;
+    words::vector r;
+    asm("vpermw %1, %2, %0" : "=v"(r) : "v"(x.v), "v"(from));
+    __builtin_memcpy(&upper.v, &r, sizeof(upper.v));
   }
   /// Computes a ^ b ^ key. g++ would copy the key from memory to the result first.
   template <class V>
