@@ -5,6 +5,7 @@
 #include <lowp/lowp.hpp>
 #include <lowp/watch.hpp>
 
+#include <array>
 #include <cmath>
 #include <cstdio>
 #include <string>
@@ -21,7 +22,17 @@ constexpr float score_scale = 0.1767767f;  // 1 / sqrt(width)
 struct parameter {
   std::string name;
   std::size_t rows, columns;
-  std::vector<bfloat16> w = std::vector<bfloat16>(rows * columns), g = w, m = w, v = w, average = w;
+  std::vector<bfloat16> w, g, m, v, average;
+
+  parameter(char const* its_name, std::size_t m_rows, std::size_t m_columns)
+      : name(its_name),
+        rows(m_rows),
+        columns(m_columns),
+        w(rows * columns),
+        g(w),
+        m(w),
+        v(w),
+        average(w) {}
 };
 using kept = std::vector<bfloat16> parameter::*;  // which of them: the weights or their average
 
@@ -70,9 +81,9 @@ struct model {
   parameter query{"query", width, width}, key{"key", width, width}, value{"value", width, width};
   parameter out{"out", width, width}, up{"up", hidden, width}, down{"down", width, hidden};
   parameter head{"head", characters, width};
-  std::vector<parameter*> parameters{&token, &position,     &query,        &key,
-                                     &value, &out,          &up,           &down,
-                                     &head,  &norm1.weight, &norm2.weight, &norm3.weight};
+  std::array<parameter*, 12> parameters{&token, &position,     &query,        &key,
+                                        &value, &out,          &up,           &down,
+                                        &head,  &norm1.weight, &norm2.weight, &norm3.weight};
 
   // Lists own nothing: they refer to the vectors above. Norms have their own, without decay.
   std::vector<lowp::adamw_tensor<bfloat16>> matrices, norms;

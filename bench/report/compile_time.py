@@ -91,13 +91,13 @@ UNITS = [
      '{ return lowp::bfloat16(x) + y; }', [], None, 24),
     ('`#include <lowp/lowp.hpp>`', '#include <lowp/lowp.hpp>', [], None, 125),
     ('`examples/whole_model.cpp`, `lowp::compiled`', '#include "examples/whole_model.cpp"',
-     COMPILED + ['-DLOWP_COMPILED_CHECKPOINTS', '-fopenmp', f'-I{ROOT}'], 20, 434),
+     COMPILED + ['-DLOWP_COMPILED_CHECKPOINTS', '-fopenmp', f'-I{ROOT}'], 20, 322),
 ]
 for options, suffix, asked, held in (
-    ([], '', (6, 12, 40), (109, 206, 785)),
-    (COMPILED, ', `lowp::compiled`', (2.5, 3, 6), (63, 93, 166)),
-    (ONE_ISA, ', `-march=sapphirerapids`', (3, 6, 20), (79, 144, 352)),
-    (SANITIZED, ', sanitizers', (6, 6, None), (130, 432, None))):
+    ([], '', (6, 12, 40), (103, 190, 660)),
+    (COMPILED, ', `lowp::compiled`', (2.5, 3, 6), (61, 90, 148)),
+    (ONE_ISA, ', `-march=sapphirerapids`', (3, 6, 20), (77, 139, 340)),
+    (SANITIZED, ', sanitizers', (6, 6, None), (100, 258, None))):
     for (name, source), *budgets in zip(CALLS, asked, held):
         if budgets[0]:
             UNITS.append((name + suffix, source, options, *budgets))

@@ -154,8 +154,8 @@ TEST(block_rows_with, causal) {
     auto const executor = lowp::cuda::on_grid<simulated_grid>{grid};
     auto const run = [&](auto const& on, auto& out) {
       lowp::detail::causal_rows rows{{{0.5f}}, columns};
-      on(lowp::simd::row_call<lowp::detail::causal_rows, to_rows, std::tuple<in_rows>>{
-          rows, 0, 6, columns, {{out.data()}, columns}, {in_rows{{in.data()}, columns}}});
+      on(lowp::simd::row_call<lowp::detail::causal_rows, to_rows, lowp::simd::tuple<in_rows>>{
+          rows, 0, 6, columns, {{out.data()}, columns}, {{in_rows{{in.data()}, columns}}}});
     };
     run(lowp::simd::this_thread{}, want);
     run(executor, got);

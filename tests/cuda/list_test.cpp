@@ -66,7 +66,7 @@ std::string call(simulated_grid& grid, List const& list, std::uint32_t stride, R
   return lowp::cuda::run_list(grid, List::value_type::function, list, stride,
                               [&](auto const& executor, auto const& t) {
                                 using on = std::remove_cvref_t<decltype(executor)>;
-                                std::apply(Operation<on>{{executor}}, t.arguments(rest...));
+                                t.apply(Operation<on>{{executor}}, rest...);
                               });
 }
 template <class List, class... Rest>

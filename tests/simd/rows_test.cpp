@@ -132,17 +132,17 @@ struct matrix {
     std::vector<float> out = spread(std::vector<float>(x.size(), -1.0f), columns, between.out, -9);
     std::vector<float> totals(rows, -1.0f);
     std::vector<float> negative_totals(rows, -1.0f);
-    Isa::enter(simd::row_call<folded_rows<Fold>, to, std::tuple<in, bytes>, std::tuple<in>,
-                              std::tuple<to, to>>{
+    Isa::enter(simd::row_call<folded_rows<Fold>, to, simd::tuple<in, bytes>, simd::tuple<in>,
+                              simd::tuple<to, to>>{
         operation,
         first,
         count,
         columns,
         to{{out.data()}, columns + between.out},
-        {in{{scores.data()}, columns + between.x},
-         bytes{{bits.data()}, columns + between.flags, {period, repeats}}},
-        {in{{weights.data()}, 0}},
-        {to{{totals.data()}, 1}, to{{negative_totals.data()}, 1}}});
+        {{in{{scores.data()}, columns + between.x}},
+         {bytes{{bits.data()}, columns + between.flags, {period, repeats}}}},
+        {{in{{weights.data()}, 0}}},
+        {{to{{totals.data()}, 1}}, {to{{negative_totals.data()}, 1}}}});
     return {gathered(out, columns, between.out, -9.0f), totals, negative_totals};
   }
 };

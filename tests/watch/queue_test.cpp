@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <lowp/measure.hpp>
 #include <lowp/watch.hpp>
+#include <lowp/watch/watch_queue.hpp>
 
 #include <array>
 #include <cstddef>

@@ -110,7 +110,7 @@ void count_list(std::vector<Tensor> const& list, Rest const&... rest) {
   grid<Case> on;
   cuda::run_list(on, "", list, 0, [&](auto const& executor, auto const& tensor) {
     using on_executor = std::remove_cvref_t<decltype(executor)>;
-    std::apply(Operation<on_executor>{{executor}}, tensor.arguments(cuda::argument(rest)...));
+    tensor.apply(Operation<on_executor>{{executor}}, cuda::argument(rest)...);
   });
 }
 

@@ -58,8 +58,7 @@ struct fused_kind {
   static void step(auto const& update, tensor const& t, std::size_t first, std::size_t n,
                    settings const& s, auto&... outcome) {
     auto const random = rounding_of<Rounding>(s, t, first);
-    std::apply(update,
-               part_of(t, first, n).arguments(Optimizer::rates(s), s.step, random, outcome...));
+    part_of(t, first, n).apply(update, Optimizer::rates(s), s.step, random, outcome...);
   }
   static void check(settings const& s) { step(lowp::update, tensor(), 0, 0, s); }
   static void take(tensor const& t, std::size_t first, std::size_t n, settings const& s,

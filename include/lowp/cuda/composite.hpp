@@ -26,9 +26,9 @@ struct composite_kernel_operand<std::index_sequence<K...>, Layout, Part...> : in
   codec_type codec;
 
   composite_kernel_operand(auto const& o, detail::nans kind)
-      : indexed<K, Part>{Part::of(std::get<K>(o.parts), kind)}...,
-        codec(o.layout, std::get<Layout::rounded>(o.parts).rounding,
-              std::get<Layout::rounded>(o.parts).policy, kind) {}
+      : indexed<K, Part>{Part::of(simd::get<K>(o.parts), kind)}...,
+        codec(o.layout, simd::get<Layout::rounded>(o.parts).rounding,
+              simd::get<Layout::rounded>(o.parts).policy, kind) {}
 };
 
 template <bool IsComputed, class Hardware, int Rows, std::size_t... K, class Layout, class... Part>

@@ -88,15 +88,11 @@ struct on_grid {
   void operator()(simd::element_call<Make, Report, Indices, Operand...> const& call) const {
     std::size_t const count = call.size.count;
     if (count == 0) return;
-    auto const arrays = call.arrays();
-    auto const table = std::apply(
-        [&](auto... array) {
-          return tensor_table<sizeof...(array), 1>{{{{address_of(array.data())...}, count, 0, 0}},
-                                                   1,
-                                                   tiles_of<Operand...>(count, grid.threads())};
-        },
-        arrays);
-    launch(widest(arrays), call, 0, table);
+    constexpr int arrays = (0 + ... + kernel_operand_of<Operand>::parts);
+    tensor_table<arrays, 1> table{
+        {{{}, count, 0, 0}}, 1, tiles_of<Operand...>(count, grid.threads())};
+    keep_arrays(call, table.at[0].data);
+    launch(widest_of(call), call, 0, table);
   }
   void operator()(auto const& call) const { run_row_call(grid, call); }
   /// Returns true if a block can keep a row of a summing_row_call.
@@ -140,7 +136,7 @@ struct on_grid {
       if (call.report != nullptr || !may_be_absent<Make>)
         wrong = out_of_reach("the report", call.report, alignof(Report));
     if (wrong.empty()) wrong = of_stored(call.make_function);
-    ((wrong = wrong.empty() ? of_stored(rounding_of(std::get<K>(call.operands))) : wrong), ...);
+    ((wrong = wrong.empty() ? of_stored(rounding_of(simd::get<K>(call.operands))) : wrong), ...);
     if (!wrong.empty()) return grid.refuse(wrong);
     // On the host, once per call. If its inputs lie in device memory, the kernel makes it.
     auto const made = [&] {
@@ -155,7 +151,7 @@ struct on_grid {
       grid.template run<Report>(
           kernel_call<text, std::remove_cv_t<decltype(made)>, Report, Table,
                       std::index_sequence<K...>, kernel_operand_of<Operand>...>{
-              {kernel_operand_for<Operand>::of(std::get<K>(call.operands), kind)}...,
+              {kernel_operand_for<Operand>::of(simd::get<K>(call.operands), kind)}...,
               made,
               call.report,
               stride,

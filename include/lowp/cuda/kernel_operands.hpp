@@ -24,10 +24,11 @@ int widest(IsPermitted const& is_permitted) {
     if (is_permitted(width)) return width;
   return 1;
 }
-template <class... Array>
-int widest(std::tuple<Array...> const& arrays) {
+int widest_of(auto const& call) {
   return widest([&](int width) {
-    return std::apply([&](auto... each) { return (permits(width, each.data()) && ...); }, arrays);
+    bool is_permitted = true;
+    call.each_array([&](auto const& array) { is_permitted &= permits(width, array.data()); });
+    return is_permitted;
   });
 }
 
@@ -68,6 +69,9 @@ template <class T>
 void* address_of(T* data) {
   return const_cast<std::remove_const_t<T>*>(data);
 }
+void keep_arrays(auto const& call, void** to) {
+  call.each_array([&](auto const& array) { *to++ = address_of(array.data()); });
+}
 
 /// Tensors whose tiles have successive numbers, one tensor after another. For lists see list.hpp.
 template <int Slots, int Capacity>
@@ -100,7 +104,7 @@ auto const& rounding_of(Operand const& o) {
   else if constexpr (requires { o.elements; })
     return o.elements.rounding;
   else
-    return std::get<Operand::rounded>(o.parts).rounding;
+    return simd::get<Operand::rounded>(o.parts).rounding;
 }
 
 }  // namespace lowp::cuda

@@ -63,10 +63,8 @@ struct table_recorder : Recorder {
   void operator()(auto const& call) const {
     Recorder::operator()(call);
     if (call.size.count == 0) return;
-    auto const all = call.arrays();
-    listed_tensor tensor{{}, call.size.count, widest(all), this->number};
-    int i = 0;
-    std::apply([&](auto... array) { ((tensor.data[i++] = address_of(array.data())), ...); }, all);
+    listed_tensor tensor{{}, call.size.count, widest_of(call), this->number};
+    keep_arrays(call, tensor.data);
     tensors.push_back(tensor);
   }
 };

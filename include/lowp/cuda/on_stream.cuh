@@ -141,7 +141,7 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
       wrong = run_list(grid, function, list, one_each ? 1 : 0,
                        [&](auto const& executor, auto const& tensor) {
                          using on = std::remove_cvref_t<decltype(executor)>;
-                         std::apply(Operation<on>{{executor}}, tensor.arguments(argument(rest)...));
+                         tensor.apply(Operation<on>{{executor}}, argument(rest)...);
                        });
     if (!wrong.empty()) grid.refuse(wrong);
     return answer(grid.outcome());

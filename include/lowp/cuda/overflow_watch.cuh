@@ -14,6 +14,7 @@
 
 #include <lowp/cuda/lowp.cuh>
 #include <lowp/watch/overflow_watch.hpp>
+#include <lowp/watch/watch_queue.hpp>
 
 #include <cuda_runtime_api.h>
 

@@ -225,7 +225,7 @@ LOWP_ON_THIS_THREAD(cross_entropy)
 namespace lowp::simd {
 #define LOWP_COMPILED_LOSS(part, T, Label)                                                   \
   LOWP_COMPILED_CALL(part, compiled_row_call<detail::cross_entropy_rows<false, T, Label>, T, \
-                                             std::tuple<>, compiled_statistic>)
+                                             tuple<>, compiled_statistic>)
 LOWP_COMPILED_CROSS_ENTROPIES(LOWP_COMPILED_LOSS)
 #undef LOWP_COMPILED_LOSS
 }  // namespace lowp::simd

@@ -90,21 +90,43 @@ struct ordered_ids : rows_of_ids<Executor, Id> {
   }
 };
 
-inline namespace LOWP_UNIT {
+inline namespace LOWP_SHARED {
 
-/// Returns the keys of rows in the order of their ids, without those that are ignored.
+/// The keys of rows in the order of their ids.
+class ordered_keys {
+ public:
+  LOWP_HOST_FN ordered_keys() {}
+  ordered_keys(ordered_keys const&) = delete;
+  ~ordered_keys();
+
+  /// Takes the ids of rows, without those that are ignored.
+  template <class Id>
+  simd::rows_by_id of(Id const* ids, std::size_t rows, std::int64_t ignored);
+
+ private:
+  std::vector<std::uint64_t> keys_;
+};
+
+#if defined(LOWP_BODIES)
+
+LOWP_LIB ordered_keys::~ordered_keys() = default;
 template <class Id>
-std::vector<std::uint64_t> rows_in_order(Id const* ids, std::size_t rows, std::int64_t ignored) {
-  std::vector<std::uint64_t> keys;
-  keys.reserve(rows);
+LOWP_LIB simd::rows_by_id ordered_keys::of(Id const* ids, std::size_t rows, std::int64_t ignored) {
+  keys_.reserve(rows);
   for (std::size_t row = 0; row < rows; ++row)
     if (ids[row] != ignored)
-      keys.push_back(simd::key_of_row(static_cast<std::uint64_t>(ids[row]), row));
-  sort(keys, [](std::uint64_t key) { return key >> 32; });
-  return keys;
+      keys_.push_back(simd::key_of_row(static_cast<std::uint64_t>(ids[row]), row));
+  sort(keys_, [](std::uint64_t key) { return key >> 32; });
+  return {keys_.data(), keys_.size()};
 }
+#if defined(LOWP_PART_shared)
+template simd::rows_by_id ordered_keys::of(std::int32_t const*, std::size_t, std::int64_t);
+template simd::rows_by_id ordered_keys::of(std::int64_t const*, std::size_t, std::int64_t);
+#endif
 
-}  // namespace LOWP_UNIT
+#endif
+
+}  // namespace LOWP_SHARED
 
 /// Copies rows of a table: row r of `out` is row ids[r], to the bit. A row whose id is
 /// `ignore_index` is zero.
@@ -207,18 +229,18 @@ struct scatter_add_rows_operation : operation<Executor> {
     if (!wrong.empty()) return this->executor.refuse_if(wrong);
     std::size_t const count = from.range.rows;
     auto const add_by = [&](simd::rows_by_id const& groups) {
-      using scores = std::tuple<decltype(from.operand)>;
-      using sums = std::tuple<decltype(to.operand)>;
+      using scores = simd::tuple<decltype(from.operand)>;
+      using sums = simd::tuple<decltype(to.operand)>;
       this->executor(simd::column_call<row_sum, simd::rows_by_id, scores, sums>{
-          row_sum{}, groups, count, columns, {from.operand}, {to.operand}});
+          row_sum{}, groups, count, columns, {{from.operand}}, {{to.operand}}});
     };
     if constexpr (has_own_memory<Executor>) {
       this->executor(simd::id_order_call<id>{each.operand, count, to.range.rows, ignore_index,
                                              scratch.data()});
       add_by({scratch.data() + count, count});
     } else {
-      auto const keys = rows_in_order(each.operand, count, ignore_index);
-      add_by({keys.data(), keys.size()});
+      ordered_keys keys;
+      add_by(keys.of(each.operand, count, ignore_index));
     }
   }
 };

@@ -63,6 +63,11 @@ LOWP_HOST_FN auto as_rows(R& range, std::size_t stride) {
 /// A table has rows of its own.
 enum class row_use { score, addend, result, column, column_sum, number, statistic, table, scratch };
 
+struct row_extent;
+inline namespace LOWP_SHARED {
+void find_rows(row_extent& range);
+}
+
 /// An argument's range with its name in error texts; `size` counts the elements of rows.
 struct row_extent : extent {
   row_use use;
@@ -76,9 +81,7 @@ struct row_extent : extent {
         columns(row_size),
         stride(range.stride),
         given(size) {
-    if (!is_whole()) return;
-    rows = given / stride + (given % stride != 0);
-    size = rows * columns;
+    find_rows(*this);
   }
   /// Returns true if the range has rows, of which only the last may end early.
   LOWP_HOST_FN bool is_whole() const {
@@ -95,15 +98,23 @@ struct row_extent : extent {
 
 inline namespace LOWP_SHARED {
 
-/// Checks that the ranges of a call, of which `in` is the first, have rows.
-void check_rows(call_check& check, row_extent const& in, std::size_t count);
+/// The ranges of a call, `in` first.
+using row_extents = std::span<row_extent const* const>;
+/// Checks that they have rows.
+void check_rows(call_check& check, row_extents all);
 /// Checks that they are equally long and lie apart.
-void check_row_overlap(call_check& check, row_extent const& in, std::size_t count);
+void check_row_overlap(call_check& check, row_extents all);
 /// Returns the error text of a label.
 error_text label_text(char const* function, char const* what, std::int64_t label, std::size_t row,
                       std::size_t count, std::int64_t ignored);
 
 #if defined(LOWP_BODIES)
+
+LOWP_NOINLINE LOWP_LIB void find_rows(row_extent& range) {
+  if (!range.is_whole()) return;
+  range.rows = range.given / range.stride + (range.given % range.stride != 0);
+  range.size = range.rows * range.columns;
+}
 
 inline error_text rows_text(char const* function, row_extent const& range, row_extent const& in) {
   if (range.columns == 0) return joined_text({function, ": columns is 0"});
@@ -138,19 +149,19 @@ inline bool are_same_rows(row_extent const& a, row_extent const& b) {
          (a.stride == b.stride || a.rows <= 1);
 }
 
-LOWP_NOINLINE LOWP_LIB void check_rows(call_check& check, row_extent const& in, std::size_t count) {
-  for (row_extent const* each = &in; each != &in + count; ++each)
-    check.add(rows_text(check.function(), *each, in));
+LOWP_NOINLINE LOWP_LIB void check_rows(call_check& check, row_extents all) {
+  for (row_extent const* each : all) check.add(rows_text(check.function(), *each, *all[0]));
 }
-LOWP_NOINLINE LOWP_LIB void check_row_overlap(call_check& check, row_extent const& in,
-                                              std::size_t count) {
-  for (row_extent const* b = &in; b != &in + count; ++b) {
-    extent const both[] = {in, *b};
+LOWP_NOINLINE LOWP_LIB void check_row_overlap(call_check& check, row_extents all) {
+  for (row_extent const* b : all) {
+    extent const both[] = {*all[0], *b};
     if (b->may_coincide || b->use == row_use::result) check.equal_sizes(both, 2);
-    for (row_extent const* a = &in; a != b; ++a)
+    for (row_extent const* a : all) {
+      if (a == b) break;
       if ((a->is_written || b->is_written) && !are_side_by_side(*a, *b) &&
           !(a->may_coincide && b->use == row_use::result && are_same_rows(*a, *b)))
         check.no_overlap(a->all(), b->all());
+    }
   }
 }
 LOWP_COLD LOWP_LIB error_text label_text(char const* function, char const* what, std::int64_t label,
@@ -274,18 +285,6 @@ LOWP_HOST_FN auto sums_in(std::span<double> scratch) {
                           scratch.data()};
   role.range.is_written = true;
   return role;
-}
-
-template <row_use Use, class Role>
-LOWP_HOST_FN auto operand_if([[maybe_unused]] Role const& role) {
-  if constexpr (Role::use == Use)
-    return std::tuple(role.operand);
-  else
-    return std::tuple();
-}
-template <row_use Use, class... Role>
-LOWP_HOST_FN auto operands_with(Role const&... role) {
-  return std::tuple_cat(operand_if<Use>(role)...);
 }
 
 }  // namespace detail

@@ -17,7 +17,7 @@
 #include <lowp/nn/row_arguments.hpp>
 #include <lowp/simd/rows/row_sum.hpp>
 
-#include <vector>
+#include <new>
 
 namespace lowp {
 
@@ -48,39 +48,87 @@ concept row_numbers = input<R> && std::same_as<element_of<R>, float>;
 
 namespace detail {
 
+inline namespace LOWP_SHARED {
+
+/// Memory of the host for sums over rows, at the start of a cache line.
+class cache_lines {
+ public:
+  LOWP_HOST_FN cache_lines() {}
+  cache_lines(cache_lines const&) = delete;
+  ~cache_lines();
+
+  void* begin(std::size_t bytes);
+
+ private:
+  void* memory_ = nullptr;
+};
+
+#if defined(LOWP_BODIES)
+LOWP_NOINLINE LOWP_LIB cache_lines::~cache_lines() {
+  ::operator delete(memory_, std::align_val_t{64});
+}
+LOWP_NOINLINE LOWP_LIB void* cache_lines::begin(std::size_t bytes) {
+  memory_ = ::operator new(bytes, std::align_val_t{64});
+  return __builtin_memset(memory_, 0, bytes);
+}
+#endif
+
+}  // namespace LOWP_SHARED
+
 inline namespace LOWP_UNIT {
 
-/// Memory for sums over rows. Its vector has the unit's flags in its name.
-struct alignas(64) cache_line {
-  std::byte bytes[64];
-};
+void check_role(call_check& check, auto const& role, row_extent const& in) {
+  if constexpr (requires { role.check("", in); }) check.add(role.check(check.function(), in));
+}
 
 /// Returns the error text of a call over rows, of which `in` is the first.
 template <class Executor, class Operation, class In, class... Role>
 error_text check_call_over_rows(Executor const& executor, char const* function,
                                 Operation const& operation, In const& in, Role const&... role) {
   call_check check(function);
-  row_extent const ranges[] = {in.range, role.range...};
-  check_rows(check, ranges[0], std::size(ranges));
+  row_extent const* const ranges[] = {&in.range, &role.range...};
+  check_rows(check, ranges);
   if (check.failed()) return check.text();
-  auto const add = [&](auto const& each) {
-    if constexpr (requires { each.check(function, in.range); })
-      check.add(each.check(function, in.range));
-  };
-  (add(role), ...);
-  add(operation);
+  if constexpr ((requires { role.check(function, in.range); } || ...))
+    (check_role(check, role, in.range), ...);
+  check_role(check, operation, in.range);
   if constexpr (requires { Executor::most_stride; })
-    for (row_extent const& each : ranges)
-      if (each.stride > Executor::most_stride)
+    for (row_extent const* each : ranges)
+      if (each->stride > Executor::most_stride)
         check.add(
-            joined_text({function, ": ", each.name, " has rows that begin ", each.stride,
+            joined_text({function, ": ", each->name, " has rows that begin ", each->stride,
                          " elements apart: a GPU's kernels take at most ", Executor::most_stride}));
-  check_row_overlap(check, ranges[0], std::size(ranges));
-  check.reachable(executor, ranges);
+  check_row_overlap(check, ranges);
+  for (row_extent const* each : ranges) check.reachable(executor, *each);
   return check.text();
 }
 
 }  // namespace LOWP_UNIT
+
+/// The numbers of the roles that have a use.
+template <row_use Use, class... Role>
+struct places_of_use {
+  static constexpr std::size_t count = (std::size_t{0} + ... + (Role::use == Use ? 1 : 0));
+
+  std::size_t at[sizeof...(Role)] = {};
+
+  constexpr places_of_use() {
+    std::size_t found = 0, place = 0;
+    ((at[found] = place++, found += Role::use == Use ? 1 : 0), ...);
+  }
+};
+template <auto Places, std::size_t... K>
+LOWP_HOST_FN auto operands_at([[maybe_unused]] auto const& roles, std::index_sequence<K...>) {
+  return simd::tuple<std::remove_cv_t<decltype(simd::get<Places.at[K]>(roles).operand)>...>{
+      {simd::get<Places.at[K]>(roles).operand}...};
+}
+/// Returns a tuple of the operands whose roles have a use.
+template <row_use Use, class... Role>
+LOWP_HOST_FN auto operands_with(Role const&... role) {
+  constexpr places_of_use<Use, Role...> places;
+  return operands_at<places>(simd::tuple<Role const&...>{{role}...},
+                             std::make_index_sequence<places.count>{});
+}
 
 /// Runs the sums of a call, which come first: results may be written over the scores.
 template <class Executor, class Operation, class In, class... Role>
@@ -95,7 +143,7 @@ LOWP_HOST_FN void sum_columns(Executor const& executor, Operation const& operati
 /// Returns the call over rows without sums.
 template <class Operation, class In, class... Role>
 LOWP_HOST_FN auto row_call_of(Operation const& operation, In const& in, Role const&... role) {
-  auto to = std::get<0>(operands_with<row_use::result>(role...));
+  auto to = simd::get<0>(operands_with<row_use::result>(role...));
   auto scores = operands_with<row_use::score>(in, role...);
   auto per_column = operands_with<row_use::column>(role...);
   auto statistics = operands_with<row_use::statistic>(role...);
@@ -112,7 +160,7 @@ LOWP_HOST_FN void run_checked_rows(Executor const& executor, Operation const& op
     if (in.range.rows == 0) return;
     auto const call = row_call_of(operation, in, role...);
     if constexpr (((Role::use == row_use::addend) || ...))
-      executor(std::get<0>(operands_with<row_use::addend>(role...)).before(call));
+      executor(simd::get<0>(operands_with<row_use::addend>(role...)).before(call));
     else
       executor(call);
   }
@@ -125,22 +173,21 @@ LOWP_HOST_FN void run_rows_and_sums(Executor const& executor, Operation const& o
                                     In const& in, Role const&... role) {
   auto const sums = operands_with<row_use::column_sum>(role...);
   auto const rows = row_call_of(operation, in, role...);
-  constexpr int count = static_cast<int>(std::tuple_size_v<decltype(sums)>);
+  constexpr int count = static_cast<int>(sums.size);
   std::size_t least =
       std::derived_from<Executor, simd::this_thread> ? 0 : simd::sum_lines::least_rows;
   if constexpr (requires { executor.least_rows_of_runs(); }) least = executor.least_rows_of_runs();
   simd::summing_row_call<std::remove_const_t<decltype(rows)>, count> call{
       rows, simd::sum_lines::of(rows.rows, rows.columns, count, least)};
-  std::vector<cache_line> own;
+  cache_lines own;
   if constexpr (has_own_memory<Executor>) {
     if (!executor.keeps_rows(call)) {
       sum_columns(executor, operation, in, role...);
       return run_checked_rows(executor, operation, in, role...);
     }
-    call.lines.memory = std::get<0>(operands_with<row_use::scratch>(role...));
+    call.lines.memory = simd::get<0>(operands_with<row_use::scratch>(role...));
   } else {
-    own.resize(call.bytes() / sizeof(cache_line) + 1);
-    call.lines.memory = own.data();
+    call.lines.memory = own.begin(call.bytes());
   }
   if (rows.rows != 0) executor(call);
   executor(simd::line_call<std::remove_const_t<decltype(sums)>>{call.lines, rows.columns, sums});

@@ -139,14 +139,13 @@ class call_check {
   void no_overlap(extent const& a, extent const& b);
   /// Refuses written ranges that overlap others. Two that may coincide may be the same storage.
   void no_written_overlap(extent const* ranges, std::size_t count);
-  /// Refuses ranges that the executor cannot reach, such as host memory from a GPU.
-  template <class Executor, class Extents = std::initializer_list<extent>>
-  LOWP_HOST_FN void reachable(Executor const& executor, Extents const& ranges) {
-    if constexpr (requires(extent const& r) { executor.out_of_reach(r); })
-      for (extent const& r : ranges) {
-        error_text const why = r.size != 0 && !failed() ? executor.out_of_reach(r) : error_text();
-        if (!why.empty()) add(joined_text({function_, ": ", why}));
-      }
+  /// Refuses a range that the executor cannot reach, such as host memory from a GPU.
+  LOWP_HOST_FN void reachable(auto const& executor, extent const& range) {
+    if constexpr (requires { executor.out_of_reach(range); }) {
+      error_text const why =
+          range.size != 0 && !failed() ? executor.out_of_reach(range) : error_text();
+      if (!why.empty()) add(joined_text({function_, ": ", why}));
+    }
   }
 
  private:

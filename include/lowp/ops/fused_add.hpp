@@ -52,7 +52,8 @@ struct fused_add_operation : operation<Executor> {
     requires returns_values<Executor> && takes_each<fused_add_operation, L, Alpha, R, Outcome...>
   LOWP_HOST_FN void operator()(L const& list, Alpha alpha, R&& rounding = {},
                                Outcome&&... outcome) const {
-    call_list_on<detail::fused_add_operation>(this->executor, list, alpha, rounding, outcome...);
+    call_list_on<detail::fused_add_operation>(this->executor, list, alpha, as_shared(rounding),
+                                              outcome...);
   }
 };
 

@@ -59,8 +59,9 @@ struct fused_add_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "fused_add";
-  LOWP_HOST_FN auto arguments(auto&& alpha, auto&&... rest) const {
-    return std::tie(p, alpha, u, rest...);
+  LOWP_HOST_FN auto apply(auto const& operation, auto&& alpha, auto&&... rest) const
+      -> decltype(operation(p, alpha, u, rest...)) {
+    return operation(p, alpha, u, rest...);
   }
 };
 template <listable P, element G = working_element<P>>
@@ -70,7 +71,10 @@ struct sgd_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "update";
-  LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, rest...); }
+  LOWP_HOST_FN auto apply(auto const& operation, auto&&... rest) const
+      -> decltype(operation(p, g, rest...)) {
+    return operation(p, g, rest...);
+  }
 };
 template <listable P, element G = working_element<P>, listable M = G>
 struct momentum_tensor {
@@ -80,7 +84,10 @@ struct momentum_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "update";
-  LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, momentum, rest...); }
+  LOWP_HOST_FN auto apply(auto const& operation, auto&&... rest) const
+      -> decltype(operation(p, g, momentum, rest...)) {
+    return operation(p, g, momentum, rest...);
+  }
 };
 template <listable P, element G = working_element<P>, listable M = G, listable V = M>
 struct adamw_tensor {
@@ -91,7 +98,10 @@ struct adamw_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "update";
-  LOWP_HOST_FN auto arguments(auto&&... rest) const { return std::tie(p, g, m, v, rest...); }
+  LOWP_HOST_FN auto apply(auto const& operation, auto&&... rest) const
+      -> decltype(operation(p, g, m, v, rest...)) {
+    return operation(p, g, m, v, rest...);
+  }
 };
 
 template <storage P, detail::lasting_input U, detail::lasting_name N = std::string_view>
@@ -133,19 +143,12 @@ struct of_one_tensor<T> : std::type_identity<listed_report<T>&> {};
 template <class T>
 using as_of_one_tensor = typename of_one_tensor<T>::type;
 
-template <class Operation, class Arguments>
-inline constexpr bool takes_all = false;
-template <class Operation, class... T>
-inline constexpr bool takes_all<Operation, std::tuple<T...>> =
-    std::invocable<Operation const&, T...>;
-
 /// An operation that takes each tensor of a list, with these arguments for all of them.
 template <class Operation, class List, class... Rest>
 concept takes_each =
     !(reports_update<Rest> || ...) &&  // a report that is no temporary
-    requires(std::ranges::range_value_t<List> const& tensor) {
-      requires takes_all<Operation,
-                         decltype(tensor.arguments(std::declval<as_of_one_tensor<Rest>>()...))>;
+    requires(std::ranges::range_value_t<List> const& tensor, Operation const& operation) {
+      tensor.apply(operation, std::declval<as_of_one_tensor<Rest>>()...);
     };
 
 /// Returns a report; for the tensor with which an empty list is checked, one that nothing writes.
@@ -171,6 +174,7 @@ inline namespace LOWP_UNIT {
 
 /// Returns the error text of a list of reports with another size than the list of tensors.
 error_text check_reports(char const* function, auto const& list, auto&... rest) {
+  if constexpr (!(report_list<decltype(rest)> || ...)) return {};
   std::size_t tensors = 0;
   for ([[maybe_unused]] auto const& tensor : list) ++tensors;
   error_text wrong;
@@ -185,6 +189,15 @@ error_text check_reports(char const* function, auto const& list, auto&... rest) 
   return wrong;
 }
 
+/// Returns an argument for all tensors. A mode is constant, so that all calls have one body.
+template <class T>
+LOWP_HOST_FN auto& as_shared(T& argument) {
+  if constexpr (rounding<std::remove_cv_t<T>>)
+    return std::as_const(argument);
+  else
+    return argument;
+}
+
 /// Calls an operation for each tensor of a list. All tensors are checked before any is written.
 template <template <class> class Operation, class Executor, class List, class... Rest>
 void call_list_on(Executor const& executor, List const& list, Rest&... rest) {
@@ -192,8 +205,8 @@ void call_list_on(Executor const& executor, List const& list, Rest&... rest) {
   executor.refuse_if(check_reports(function, list, rest...));
   call_each(executor, function, list,
             [&](auto const& on, auto const& tensor, std::uint32_t number) {
-              std::apply(Operation<std::remove_cvref_t<decltype(on)>>{{on}},
-                         tensor.arguments(argument_of_tensor(rest, number)...));
+              tensor.apply(Operation<std::remove_cvref_t<decltype(on)>>{{on}},
+                           argument_of_tensor(rest, number)...);
             });
 }
 

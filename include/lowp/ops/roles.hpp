@@ -20,7 +20,8 @@ template <class S>
 struct argument_of {
   using rounded_element = explicit_of<element_of<S>>;
 
-  LOWP_HOST_FN static auto extents(char const* name, S& s) { return std::array{extent(name, s)}; }
+  static constexpr std::size_t ranges = 1;
+  LOWP_HOST_FN static void describe(extent* to, char const* name, S& s) { *to = extent(name, s); }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
     if constexpr (packed_range<S>)
@@ -39,6 +40,7 @@ using rounded_element = typename argument_of<std::remove_cvref_t<S>>::rounded_el
 template <simd::access A, class S, class R>
 struct role {
   static constexpr bool is_read = A != simd::access::write;
+  static constexpr std::size_t ranges = argument_of<S>::ranges;
 
   char const* name;
   S& values;
@@ -47,15 +49,20 @@ struct role {
   std::uint32_t draw = 0;
   bool is_apart = false;  ///< no other argument may be its storage
 
-  LOWP_HOST_FN std::size_t size() const { return argument_of<S>::extents(name, values)[0].size; }
+  LOWP_HOST_FN std::size_t size() const {
+    extent all[ranges];
+    argument_of<S>::describe(all, name, values);
+    return all->size;
+  }
   LOWP_HOST_FN auto operand() const {
     return argument_of<S>::template operand<A>(values, rounding, policy, draw);
   }
-  LOWP_HOST_FN auto extents() const {
-    auto all = argument_of<S>::extents(name, values);
-    for (extent& each : all) each.is_written = A != simd::access::read;
-    if (all.size() == 1 || all.back().per_entry != 1) all[0].may_coincide = !is_apart;
-    return all;
+  /// Describes the ranges, and returns the place behind them.
+  LOWP_HOST_FN extent* describe(extent* to) const {
+    argument_of<S>::describe(to, name, values);
+    for (std::size_t i = 0; i < ranges; ++i) to[i].is_written = A != simd::access::read;
+    if (ranges == 1 || to[ranges - 1].per_entry != 1) to->may_coincide = !is_apart;
+    return to + ranges;
   }
 };
 
@@ -76,24 +83,6 @@ inline constexpr simd::no_report* no_report = nullptr;
 
 inline namespace LOWP_UNIT {
 
-template <std::size_t... N>
-std::array<extent, (N + ...)> joined(std::array<extent, N> const&... each) {
-  std::array<extent, (N + ...)> all;
-  extent* to = all.data();
-  ((__builtin_memcpy(to, each.data(), sizeof(each)), to += N), ...);
-  return all;
-}
-
-/// Returns the ranges of a call, in the order of its arguments: a result that is only written
-/// comes first in a kernel and last in a call.
-template <class First, class... Rest>
-auto extents_of_call(First const& first, Rest const&... rest) {
-  if constexpr (First::is_read)
-    return joined(first.extents(), rest.extents()...);
-  else
-    return joined(rest.extents()..., first.extents());
-}
-
 void check_storage(call_check& check, auto const& role) {
   if constexpr (requires {
                   { role.values.invalid() } -> std::same_as<error_text>;
@@ -105,33 +94,43 @@ void check_storage(call_check& check, auto const& role) {
   }
 }
 
-/// Returns the error text of a call, empty if it is right.
-error_text check_call(auto const& executor, char const* function, auto const& make,
-                      auto const& ranges, auto const&... role) {
+/// Describes the ranges of a call in the order of its arguments: a result that is only written
+/// comes first in a kernel and last in a call.
+template <class First, class... Rest>
+LOWP_HOST_FN void describe_all(extent* to, First const& first, Rest const&... rest) {
+  if constexpr (First::is_read) to = first.describe(to);
+  ((to = rest.describe(to)), ...);
+  if constexpr (!First::is_read) first.describe(to);
+}
+
+template <class Make, class... Role>
+bool check_call(auto const& executor, char const* function, Make const& make, Role const&... role) {
   call_check check(name_on(executor, function));
   bool are_numbers_known = false;
   if constexpr (requires { executor.knows_numbers(); })
     are_numbers_known = executor.knows_numbers();
   if constexpr (requires { make.check(function); })
     if (!are_numbers_known) check.add(make.check(check.function()));
-  (check_storage(check, role), ...);
-  check.equal_sizes(ranges.data(), ranges.size());
-  check.no_written_overlap(ranges.data(), ranges.size());
-  check.reachable(executor, ranges);
-  return check.text();
+  if constexpr ((requires { role.values.invalid(); } || ...)) (check_storage(check, role), ...);
+  extent ranges[(Role::ranges + ...)];
+  describe_all(ranges, role...);
+  check.equal_sizes(ranges, std::size(ranges));
+  check.no_written_overlap(ranges, std::size(ranges));
+  for (extent const& each : ranges) check.reachable(executor, each);
+  if (check.failed()) executor.refuse_if(check.text());
+  return !check.failed();
 }
 
 }  // namespace LOWP_UNIT
 
 /// Returns true if a call is right. Otherwise the executor gets the error text.
-template <class Executor, class Make, class... Role>
-LOWP_HOST_FN bool is_right(Executor const& executor, char const* function, Make const& make,
+template <class Executor, class... Role>
+LOWP_HOST_FN bool is_right(Executor const& executor, char const* function, auto const& make,
                            Role const&... role) {
-  if constexpr (requires { Executor::has_checked; }) return true;
-  error_text const wrong = check_call(executor, function, make, extents_of_call(role...), role...);
-  if (wrong.empty()) return true;
-  executor.refuse_if(wrong);
-  return false;
+  if constexpr (requires { Executor::has_checked; })
+    return true;
+  else
+    return check_call(executor, function, make, role...);
 }
 
 /// Returns the call of the loop for these arguments.

@@ -85,40 +85,38 @@ LOWP_HOST_FN auto part_operand(Pointer data, R const& rounding, overflow policy,
   return simd::operand<T, direction, mode>{reinterpret_cast<target*>(data), chosen, policy, draw};
 }
 
+template <class Layout, class... Part>
+LOWP_HOST_FN simd::composite<std::index_sequence_for<Part...>, Layout, Part...> composite_of(
+    Layout const& layout, Part const&... part) {
+  return {layout, {{part}...}};
+}
 template <simd::access A, class S, class R, std::size_t... K>
 LOWP_HOST_FN auto composite_operand(S const& s, R const& rounding, overflow policy,
                                     std::uint32_t draw, std::index_sequence<K...>) {
   using layout = layout_of<S>;
   auto const parts = s.parts();
-  auto const tuple =
-      std::tuple(part_operand<A, layout, K>(std::get<K>(parts).data(), rounding, policy, draw)...);
-  return simd::composite<std::index_sequence<K...>, layout,
-                         std::tuple_element_t<K, std::remove_cv_t<decltype(tuple)>>...>{s.layout(),
-                                                                                        tuple};
+  return composite_of<layout>(
+      s.layout(), part_operand<A, layout, K>(std::get<K>(parts).data(), rounding, policy, draw)...);
 }
 
-inline namespace LOWP_UNIT {
-
-template <class S>
-auto extents_of_parts(char const* name, S const& s) {
-  std::size_t i = 0;
-  return std::apply(
-      [&](auto const&... part) { return std::array{extent(name, part, S::names[i++])...}; },
-      s.parts());
+template <class S, std::size_t... K>
+LOWP_HOST_FN void describe_parts(extent* to, char const* name, auto const& parts,
+                                 std::index_sequence<K...>) {
+  ((to[K] = extent(name, std::get<K>(parts), S::names[K])), ...);
 }
-
-}  // namespace LOWP_UNIT
 
 /// The arrays of a storage, and its composite operand.
 template <layered S>
 struct argument_of<S> {
   using rounded_element = typename layout_of<S>::rounded_element;
 
-  LOWP_HOST_FN static auto extents(char const* name, S& s) { return extents_of_parts(name, s); }
+  static constexpr std::size_t ranges = std::tuple_size_v<decltype(std::declval<S&>().parts())>;
+  LOWP_HOST_FN static void describe(extent* to, char const* name, S& s) {
+    describe_parts<S>(to, name, s.parts(), std::make_index_sequence<ranges>{});
+  }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
-    return composite_operand<A>(s, rounding, policy, draw,
-                                std::make_index_sequence<std::tuple_size_v<decltype(s.parts())>>{});
+    return composite_operand<A>(s, rounding, policy, draw, std::make_index_sequence<ranges>{});
   }
 };
 
@@ -139,11 +137,12 @@ template <in_blocks S>
 struct argument_of<S> {
   using rounded_element = explicit_of<element_of<decltype(codes_of(std::declval<S&>()))>>;
 
-  LOWP_HOST_FN static auto extents(char const* name, S& s) {
+  static constexpr std::size_t ranges = 2;
+  LOWP_HOST_FN static void describe(extent* to, char const* name, S& s) {
     auto scales = std::get<1>(s.parts());
-    std::array both{extent(name, s.codes, S::names[0]), extent(name, scales, S::names[1])};
-    both[1].per_entry = S::elements_per_scale;
-    return both;
+    to[0] = extent(name, s.codes, S::names[0]);
+    to[1] = extent(name, scales, S::names[1]);
+    to[1].per_entry = S::elements_per_scale;
   }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {

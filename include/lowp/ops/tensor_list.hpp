@@ -57,6 +57,8 @@ namespace detail {
 inline namespace LOWP_SHARED {
 
 error_text text_of_tensor(std::string_view name, std::size_t number);
+error_text text_in_tensor(error_text const& wrong, error_text const& tensor);
+error_text text_of_overlap(char const* function, error_text const& one, error_text const& other);
 
 /// The arrays of a list's tensors.
 class listed_arrays {
@@ -123,6 +125,15 @@ LOWP_COLD LOWP_LIB error_text text_of_tensor(std::string_view name, std::size_t 
   return text;
 }
 
+LOWP_COLD LOWP_LIB error_text text_in_tensor(error_text const& wrong, error_text const& tensor) {
+  return joined_text({wrong, ", in tensor ", tensor});
+}
+LOWP_COLD LOWP_LIB error_text text_of_overlap(char const* function, error_text const& one,
+                                              error_text const& other) {
+  return joined_text(
+      {function, ": tensors ", one, " and ", other, " share memory that is written"});
+}
+
 LOWP_LIB listed_arrays::~listed_arrays() = default;
 LOWP_LIB void listed_arrays::add(void const* data, std::size_t bytes, std::uint32_t tensor,
                                  bool is_written) {
@@ -166,7 +177,7 @@ struct list_recorder : Executor {
   std::uint32_t number;
 
   void operator()(auto const& call) const {
-    std::apply([&](auto... array) { (add(array), ...); }, call.arrays());
+    call.each_array([&](auto const& array) { add(array); });
   }
   void refuse_if(error_text const& what) const { wrong = what; }
   /// Returns true after the first tensor: the numbers of a call are the same for all.
@@ -201,8 +212,7 @@ template <class Executor, class List, class Call>
   if (!wrong.empty()) return wrong;
   for (auto const& tensor : list) {
     call(recorder, tensor, recorder.number);
-    if (!wrong.empty())
-      return joined_text({wrong, ", in tensor ", tensor_text(list, recorder.number)});
+    if (!wrong.empty()) return text_in_tensor(wrong, tensor_text(list, recorder.number));
     if (recorder.number == 0)
       arrays.reserve(static_cast<std::size_t>(
           std::ranges::distance(std::ranges::begin(list), std::ranges::end(list))));
@@ -210,17 +220,20 @@ template <class Executor, class List, class Call>
   }
   auto const [one, other] = arrays.find_overlap();
   if (one == other) return {};
-  return joined_text({function, ": tensors ", tensor_text(list, one < other ? one : other), " and ",
-                      tensor_text(list, one < other ? other : one),
-                      " share memory that is written"});
+  return text_of_overlap(function, tensor_text(list, one < other ? one : other),
+                         tensor_text(list, one < other ? other : one));
 }
 
-/// Checks `call(executor, tensor, number)` for each tensor of a list, then makes all of them.
-template <class Executor, class List, class Call>
-void call_each(Executor const& executor, char const* function, List const& list, Call const& call) {
-  executor.refuse_if(check_each(executor, function, list, call));
+/// Makes `call(executor, tensor, number)` for each tensor of a list that was checked.
+template <class Executor>
+LOWP_HOST_FN void for_each_checked(Executor const& executor, auto const& list, auto const& call) {
   std::uint32_t number = 0;
   for (auto const& tensor : list) call(checked<Executor>{executor}, tensor, number++);
+}
+/// Checks the call for each tensor, then makes all of them.
+void call_each(auto const& executor, char const* function, auto const& list, auto const& call) {
+  executor.refuse_if(check_each(executor, function, list, call));
+  for_each_checked(executor, list, call);
 }
 
 }  // namespace LOWP_UNIT

@@ -75,8 +75,9 @@ struct rotated_operand {
 };
 
 template <class T, int Points, class Rounded>
-LOWP_HOST_FN auto arrays_of(rotated_operand<T, Points, Rounded> const& o, std::size_t count) {
-  return arrays_of(o.elements, count);
+LOWP_HOST_FN void visit_arrays(rotated_operand<T, Points, Rounded> const& o, std::size_t count,
+                               auto const& visit) {
+  visit_arrays(o.elements, count, visit);
 }
 
 #if !defined(__CUDA_ARCH__)
@@ -196,8 +197,9 @@ template <rotated_range S>
 struct argument_of<S> {
   using rounded_element = typename S::value_type;
 
-  LOWP_HOST_FN static auto extents(char const* name, S& s) {
-    return std::array{extent(name, s.elements)};
+  static constexpr std::size_t ranges = 1;
+  LOWP_HOST_FN static void describe(extent* to, char const* name, S& s) {
+    *to = extent(name, s.elements);
   }
   template <simd::access, class R>
   LOWP_HOST_FN static auto operand(S& s, R const&, overflow, std::uint32_t) {

@@ -71,15 +71,17 @@ struct argument_of<with_rule<T, Block, Scale, Rule>> {
   using rounded_element = carrier_of_element<element>;
   using argument = with_rule<T, Block, Scale, Rule>;
 
-  LOWP_HOST_FN static auto extents(char const*, argument& s) {
+  static constexpr std::size_t ranges = 4;
+  LOWP_HOST_FN static void describe(extent* to, char const*, argument& s) {
     std::span const one(s.tensor.tensor_scale_at, s.tensor.tensor_scale_at != nullptr ? 1 : 0);
     quantization_report* const report = s.rule.report;
     std::span const counts(reinterpret_cast<std::uint64_t*>(report),
                            report != nullptr ? sizeof *report / sizeof(std::uint64_t) : 0);
-    std::array all{extent("codes", s.tensor.codes), extent("scales", s.tensor.scales),
-                   extent("tensor_scale_at", one), extent("report", counts)};
-    all[1].per_entry = all[2].per_entry = all[3].per_entry = Block;
-    return all;
+    to[0] = extent("codes", s.tensor.codes);
+    to[1] = extent("scales", s.tensor.scales);
+    to[2] = extent("tensor_scale_at", one);
+    to[3] = extent("report", counts);
+    to[1].per_entry = to[2].per_entry = to[3].per_entry = Block;
   }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(argument& s, R const& rounding, overflow policy,

@@ -91,7 +91,7 @@ class accessor {
     is_apart_ = arrays.meets(operand_.at(first), sizeof(T)) && !streams_;
   }
   LOWP_HOST_FN void finish() const {
-    if (streams_) finish_streaming();
+    if (may_stream && streams_) finish_streaming();
   }
   /// Prefetches what is read, if begin does not.
   LOWP_HOST_FN void prefetch(std::size_t first) const {
@@ -262,15 +262,15 @@ class accessor {
   }
 
   LOWP_HOST_FN bool is_apart_now(std::size_t valid) const {
-    return is_apart_ && valid == std::size_t{batch<Isa>};
+    return !is_lean<Isa> && is_apart_ && valid == std::size_t{batch<Isa>};
   }
   LOWP_HOST_FN bool is_streamed_now(std::size_t valid) const {
-    return streams_ && valid * sizeof(T) % 16 == 0;
+    return may_stream && streams_ && valid * sizeof(T) % 16 == 0;
   }
 
   // Streaming does not pay if random bits take longer than memory: Philox's in narrow registers.
   static constexpr bool may_stream =
-      !Operand::is_read && !Operand::is_packed &&
+      !is_lean<Isa> && !Operand::is_read && !Operand::is_packed &&
       (!Operand::is_random || Isa::lanes == 16 ||
        (Isa::lanes == 8 && std::is_same_v<rounding, stochastic_fast>));
 

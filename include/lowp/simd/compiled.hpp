@@ -126,16 +126,16 @@ using compiled_elements =
 template <class T, class R = nearest_even>
 using compiled_slot = operand<T, access::read_write, R>;
 template <class... Operand>
-using compiled_rows = std::tuple<row_operand<Operand>...>;
+using compiled_rows = tuple<row_operand<Operand>...>;
 using compiled_statistic = operand<float, access::write>;
-template <class Operation, class T, class Columns = std::tuple<>, class... Statistic>
+template <class Operation, class T, class Columns = tuple<>, class... Statistic>
 using compiled_row_call =
     row_call<Operation, row_operand<operand<T, access::write>>,
              compiled_rows<operand<T, access::read>>, Columns, compiled_rows<Statistic...>>;
 template <class Operation, class T, access A, class... Column>
 using compiled_row_derivative =
     row_call<Operation, row_operand<operand<T, A>>,
-             compiled_rows<operand<T, access::read>, operand<T, access::read>, Column...>,
-             std::tuple<>, std::tuple<>>;
+             compiled_rows<operand<T, access::read>, operand<T, access::read>, Column...>, tuple<>,
+             tuple<>>;
 
 }  // namespace lowp::simd

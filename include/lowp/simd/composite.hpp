@@ -9,7 +9,7 @@ namespace lowp::simd {
 
 template <class Isa, class Indices, class Layout, class... Part>
 struct staging<Isa, composite<Indices, Layout, Part...>> {
-  std::tuple<staging<Isa, Part>...> parts;
+  tuple<staging<Isa, Part>...> parts;
 };
 
 template <class Isa, std::size_t... K, class Layout, class... Part, nans Nans>
@@ -30,9 +30,10 @@ class accessor<Isa, composite<std::index_sequence<K...>, Layout, Part...>, Nans>
 
   LOWP_HOST_FN accessor(operand_type const& operand, loop_size size,
                         staging<Isa, operand_type>&& staged)
-      : part<K>{{std::get<K>(operand.parts), size, std::move(std::get<K>(staged.parts))}}...,
-        rounding_(std::get<Layout::rounded>(operand.parts).rounding),
-        codec_(operand.layout, rounding_, std::get<Layout::rounded>(operand.parts).policy, Nans) {}
+      : part<K>{{get<K>(operand.parts), size,
+                 std::move(static_cast<indexed<K, staging<Isa, Part>>&>(staged.parts).value)}}...,
+        rounding_(get<Layout::rounded>(operand.parts).rounding),
+        codec_(operand.layout, rounding_, get<Layout::rounded>(operand.parts).policy, Nans) {}
 
   static constexpr bool may_be_stretched = (accessor<Isa, Part, Nans>::may_be_stretched && ...);
   LOWP_HOST_FN bool is_staged(bool a) const { return (part<K>::value.is_staged(a) || ...); }

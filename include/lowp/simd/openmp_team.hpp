@@ -42,8 +42,8 @@ struct openmp_team : throwing {
   template <class Make, class Report, class Indices, class... Operand>
   void operator()(simd::element_call<Make, Report, Indices, Operand...> const& call) const {
     constexpr bool is_reported = !std::is_same_v<Report, simd::no_report>;
-    std::size_t const bytes = std::apply(
-        [](auto... array) { return (std::size_t{0} + ... + array.size_bytes()); }, call.arrays());
+    std::size_t bytes = 0;
+    call.each_array([&](auto const& array) { bytes += array.size_bytes(); });
     std::size_t const together = is_reported ? shard * most_shards : call.size.count;
     for (std::size_t first = 0; first < call.size.count; first += together) {
       std::size_t const count = std::min(together, call.size.count - first);

@@ -142,6 +142,21 @@ struct indexed {
   T value;
 };
 
+/// A tuple. std::tuple takes several functions for each element, which every unit compiles.
+template <class Indices, class... T>
+struct tuple_of;
+template <std::size_t... K, class... T>
+struct tuple_of<std::index_sequence<K...>, T...> : indexed<K, T>... {
+  static constexpr std::size_t size = sizeof...(T);
+};
+template <class... T>
+using tuple = tuple_of<std::index_sequence_for<T...>, T...>;
+
+template <std::size_t K, class T>
+LOWP_HOST_FN T const& get(indexed<K, T> const& element) {
+  return element.value;
+}
+
 /// A storage whose values lie in several arrays: an operand for each part of storage/layout.hpp.
 template <class Indices, class Layout, class... Part>
 struct composite;
@@ -152,10 +167,10 @@ struct composite<std::index_sequence<K...>, Layout, Part...> {
   static constexpr bool is_random = (Part::is_random || ...);
 
   Layout layout;
-  std::tuple<Part...> parts;
+  tuple<Part...> parts;
 
   LOWP_HOST_FN composite after(std::size_t count) const {
-    return {layout, {std::get<K>(parts).after(count)...}};
+    return {layout, {{get<K>(parts).after(count)}...}};
   }
 };
 
@@ -200,22 +215,23 @@ inline constexpr bool writes_bfloat16 =
 
 inline namespace LOWP_UNIT {
 
-/// Returns all arrays of an operand of `count` elements: spans, of bytes for scales.
+/// Visits all arrays of an operand of `count` elements: spans, of bytes for scales.
 template <element_operand Operand>
-auto arrays_of(Operand const& o, std::size_t count) {
-  return std::tuple(std::span(o.data, Operand::stored_in(count)));
+void visit_arrays(Operand const& o, std::size_t count, auto const& visit) {
+  visit(std::span(o.data, Operand::stored_in(count)));
 }
 template <std::size_t... K, class... Type>
-auto arrays_of(composite<std::index_sequence<K...>, Type...> const& o, std::size_t count) {
-  return std::tuple_cat(arrays_of(std::get<K>(o.parts), count)...);
+void visit_arrays(composite<std::index_sequence<K...>, Type...> const& o, std::size_t count,
+                  auto const& visit) {
+  (visit_arrays(get<K>(o.parts), count, visit), ...);
 }
 template <narrow T, int Block, access A, class R, class Order, class Rule>
-auto arrays_of(blocked<T, Block, A, R, Order, Rule> const& o, std::size_t count) {
+void visit_arrays(blocked<T, Block, A, R, Order, Rule> const& o, std::size_t count,
+                  auto const& visit) {
   using byte = std::conditional_t<A == access::read, std::byte const, std::byte>;
+  visit_arrays(o.codes, count, visit);
   std::size_t const blocks = detail::blocks_in(count, Block);
-  return std::tuple_cat(
-      arrays_of(o.codes, count),
-      std::tuple(std::span(reinterpret_cast<byte*>(o.scales), blocks * sizeof(*o.scales))));
+  visit(std::span(reinterpret_cast<byte*>(o.scales), blocks * sizeof(*o.scales)));
 }
 
 }  // namespace LOWP_UNIT

@@ -13,11 +13,16 @@ struct vector_of {
   typedef T type __attribute__((vector_size(sizeof(T) * Count)));
 };
 
+/// Says that kernels of a backend, or a pack's, compile fast and run slower: see isa/backend.hpp.
+template <class Isa>
+inline constexpr bool is_lean = requires { requires Isa::is_lean; };
+
 /// A pack of Isa::lanes lanes of T. By its copy constructor, a pack that is not inlined is passed
 /// by address: a call passes a wide vector as the caller's instruction set says.
 template <class T, class Isa>
 struct pack {
   static constexpr int lanes = Isa::lanes;
+  static constexpr bool is_lean = simd::is_lean<Isa>;
   typedef T vector __attribute__((vector_size(sizeof(T) * lanes)));
 
   vector v;

@@ -74,16 +74,16 @@ struct stored_values<composite<std::index_sequence<K...>, Layout, Part...>> {
 
   LOWP_HOST_FN explicit stored_values(operand_type const& o)
       : from(o),
-        codec(o.layout, std::get<Layout::rounded>(o.parts).rounding,
-              std::get<Layout::rounded>(o.parts).policy, detail::nans::canonical) {}
+        codec(o.layout, get<Layout::rounded>(o.parts).rounding,
+              get<Layout::rounded>(o.parts).policy, detail::nans::canonical) {}
   LOWP_HOST_FN bool may_be_nonfinite(std::size_t first, std::size_t count) const {
     if constexpr (requires { codec.is_finite_with_code(); })
       if (codec.is_finite_with_code())
-        return has_nonfinite_code(std::get<0>(from.parts).data + first, count);
+        return has_nonfinite_code(get<0>(from.parts).data + first, count);
     return true;
   }
   LOWP_HOST_FN float operator()(std::size_t i) const {
-    std::uint32_t const codes[] = {stored_values<Part>{std::get<K>(from.parts)}.code(i)...};
+    std::uint32_t const codes[] = {stored_values<Part>{get<K>(from.parts)}.code(i)...};
     return detail::written_value<float>(codec, codes);
   }
 };

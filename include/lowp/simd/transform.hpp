@@ -31,27 +31,27 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   MakeFunction make_function;
   loop_size size;
   Report* report;
-  std::tuple<Operand...> operands;
+  tuple<Operand...> operands;
 
   LOWP_HOST_FN element_call(MakeFunction const& make, loop_size elements, Report* counts,
                             Operand const&... each)
-      : make_function(make), size(elements), report(counts), operands(each...) {}
+      : make_function(make), size(elements), report(counts), operands{{each}...} {}
 
   /// Returns a call for the `count` elements that begin at number `first`.
   LOWP_HOST_FN element_call subrange(std::size_t first, std::size_t count, Report* counts) const {
-    return {make_function, {count, size.whole}, counts, std::get<K>(operands).after(first)...};
+    return {make_function, {count, size.whole}, counts, get<K>(operands).after(first)...};
   }
 
-  LOWP_HOST_FN auto arrays() const {
-    return std::tuple_cat(arrays_of(std::get<K>(operands), size.count)...);
+  LOWP_HOST_FN void each_array(auto const& visit) const {
+    (visit_arrays(get<K>(operands), size.count, visit), ...);
   }
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
     using function = decltype(make_function());
     constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
-    loop<Isa>(make_function(), accessor<Isa, Operand, kind>(std::get<K>(operands), size,
-                                                            staging<Isa, Operand>{})...);
+    loop<Isa>(make_function(),
+              accessor<Isa, Operand, kind>(get<K>(operands), size, staging<Isa, Operand>{})...);
   }
 
  private:
@@ -63,7 +63,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     constexpr std::size_t step = batch<Isa>;
     std::size_t stretch = step, valid;
     for (std::size_t first = 0; first < size.count; first += valid) {
-      if constexpr (requires(arrays_at_once arrays) { (accessors.look_out(first, arrays), ...); })
+      if constexpr (!is_lean<Isa> &&
+                    requires(arrays_at_once arrays) { (accessors.look_out(first, arrays), ...); })
         if (first % meeting == 0) {
           arrays_at_once arrays;
           (accessors.look_out(first, arrays), ...);
@@ -74,7 +75,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
       batch_start<typename Isa::registers> start;
       (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
-      if constexpr (!prefetches && requires { (accessors.prefetch(first), ...); })
+      if constexpr (!is_lean<Isa> && !prefetches && requires { (accessors.prefetch(first), ...); })
         if (size.whole >= beyond_caches &&
             (!(Operand::is_written || ...) || (accessors.is_staged(false) || ...)))
           (accessors.prefetch(first), ...);  // steps and adds in place are not faster
@@ -90,11 +91,11 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       auto const left = static_cast<int>(valid);
       int k = 0;
       [[maybe_unused]] int const pairs = left - left % (2 * Isa::lanes);
-      if constexpr (has_words<Accessor...>)
+      if constexpr (!is_lean<Isa> && has_words<Accessor...>)
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, true>(function, k, accessors...);
       constexpr bool is_late_now =
-          is_late<Operand...> || is_long_function<Isa, Function, Operand...>;
-      if constexpr (may_be_paired<Accessor...> && !is_late_now) {
+          !is_lean<Isa> && (is_late<Operand...> || is_long_function<Isa, Function, Operand...>);
+      if constexpr (!is_lean<Isa> && may_be_paired<Accessor...> && !is_late_now) {
         LOWP_UNROLL_BY_TWO
         for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
       }

@@ -15,10 +15,8 @@ namespace simd {
 LOWP_EXACT_BEGIN
 
 template <class F>
-LOWP_HOST_FN float sum_of_terms(float const* terms) {
-  F const sum =
-      among_lanes<fold::sum, F::lanes / 2>(sum_of_packs<F, 1, fold::sums / F::lanes>(terms));
-  return lane<float>::from_bits(lane<lanes::word<F>>::at(lanes::bits(sum), 0));
+LOWP_HOST_FN float sum_of_group(float const* terms) {
+  return lane<float>::from_bits(lane<lanes::word<F>>::at(lanes::bits(sum_of_terms<F>(terms)), 0));
 }
 
 inline namespace LOWP_UNIT {
@@ -32,8 +30,8 @@ struct nonfinite_terms : detail::update_counts<pack<T, portable>> {
   T *applied, *requested, applied_sum = 0, requested_sum = 0;
 
   bool sum() {
-    applied_sum = sum_of_terms<F>(applied);
-    requested_sum = sum_of_terms<F>(requested);
+    applied_sum = sum_of_group<F>(applied);
+    requested_sum = sum_of_group<F>(requested);
     return lanes::is_finite(applied_sum) && lanes::is_finite(requested_sum);
   }
   void change(auto const& fn) {
@@ -112,7 +110,7 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     for (std::size_t i = 0; i < most; i += fold::sums) {
       if (i >= kept_) break;
       float *const applied = terms_.applied + i, *const requested = terms_.requested + i;
-      float const sums[] = {sum_of_terms<F>(applied), sum_of_terms<F>(requested)};
+      float const sums[] = {sum_of_group<F>(applied), sum_of_group<F>(requested)};
       if (!lanes::is_finite(sums[0]) || !lanes::is_finite(sums[1])) {
         add_nonfinite(applied, requested, report_);
       } else {
@@ -136,9 +134,9 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
     kept_ += Isa::lanes;
   }
   /// Makes terms infinite whose elements have a moment that is not finite, as stored.
-  template <class P, class G, class... Moment>
+  template <class Indices, class P, class G, class... Moment>
   LOWP_HOST_FN void mark_moments(std::size_t end,
-                                 std::tuple<P, G, Moment...> const& operands) const {
+                                 tuple_of<Indices, P, G, Moment...> const& operands) const {
     std::size_t const first = (end - 1) / most * most;
     U const largest = lanes::broadcast<U>(lanes::binary32_infinity - 1);
     bool const are_small = !lanes::any(lanes::greater(lanes::magnitude(seen_), largest));
@@ -146,8 +144,8 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
       if (!are_small || !keeps_small<Operand>)
         mark_nonfinite(moment, first, end - first, terms_.requested);
     };
-    if constexpr (sizeof...(Moment) > 0) mark(std::get<2>(operands));
-    if constexpr (sizeof...(Moment) > 1) mark(std::get<3>(operands));
+    if constexpr (sizeof...(Moment) > 0) mark(get<2>(operands));
+    if constexpr (sizeof...(Moment) > 1) mark(get<3>(operands));
   }
 
   scratch& terms_;

@@ -114,21 +114,15 @@ storage_advice advice_for(P& p, typical_update const& update) {
   }
 }
 
-/// @tparam Name  a parameter, so that only units that call it compile spans of names
-template <class Name = std::string_view>
 list_advice advice_for_list(auto const& list, std::span<typical_update const> updates) {
-  std::vector<Name> names;
-  for (auto const& tensor : list) names.push_back(tensor.name);
-  check_updates(updates, names.size());
-  std::vector<storage_advice> tensors;
+  list_advisor all(updates, static_cast<std::size_t>(std::ranges::distance(list)));
   for (auto const& tensor : list) {
-    typical_update const& update = updates[tensors.size()];
     if constexpr (requires { tensor.p; })
-      tensors.push_back(advice_for(tensor.p, update));
+      all.add(tensor.name, advice_for(tensor.p, all.update()));
     else
-      tensors.push_back(advice_for(tensor.values, update));
+      all.add(tensor.name, advice_for(tensor.values, all.update()));
   }
-  return list_advice_of(tensors, updates, std::span<Name const>(names));
+  return all.advice();
 }
 
 LOWP_EXACT_BEGIN

@@ -37,27 +37,29 @@ struct unscaling {
   }
 };
 
-template <class Executor>
-struct unscale_operation;
+inline namespace LOWP_SHARED {
 
-inline namespace LOWP_UNIT {
+float clip_quotient(double total_norm, double max_norm);
+error_text check_max_norm(char const* function, double max_norm);
+/// Returns the error text of a loss_scaler whose scale has no finite inverse.
+error_text check_inverse(loss_scaler const& scaler);
+
+#if defined(LOWP_BODIES)
 
 LOWP_EXACT_BEGIN
-LOWP_OPAQUE inline float clip_quotient(double total_norm, double max_norm) {
+LOWP_OPAQUE LOWP_LIB float clip_quotient(double total_norm, double max_norm) {
   double const factor = max_norm / (total_norm + 1e-6);
   return unpack(factor).nan || factor < 1 ? lane<float>::narrowed(factor) : 1;
 }
 LOWP_EXACT_END
 
-inline error_text check_max_norm(char const* function, double max_norm) {
+LOWP_LIB error_text check_max_norm(char const* function, double max_norm) {
   unpacked const most = unpack(max_norm);
   if (!most.nan && !(most.negative && (most.significand != 0 || most.infinite))) return {};
   return joined_text(
       {function, ": max_norm is ", shortest_text(max_norm).text, ", not at least 0"});
 }
-
-/// Returns the error text of a loss_scaler whose scale has no finite inverse.
-inline error_text check_inverse(loss_scaler const& scaler) {
+LOWP_LIB error_text check_inverse(loss_scaler const& scaler) {
   float const inverse = scaler.inverse_scale();
   error_text const wrong = check_numbers("", {{"inverse", inverse, above_zero}});
   if (wrong.empty()) return wrong;
@@ -65,24 +67,38 @@ inline error_text check_inverse(loss_scaler const& scaler) {
                       ", and its ", wrong.c_str()});
 }
 
+#endif
+
+}  // namespace LOWP_SHARED
+
+inline namespace LOWP_UNIT {
+
 void unscale_list_on(auto const& executor, auto const& gradients, loss_scaler& scaler,
                      gradient_report& report, auto const& rounding) {
   executor.refuse_if(check_inverse(scaler));
+  auto const make = make_of<unscaling>(scaler.inverse_scale());
   call_each(executor, "unscale", gradients,
             [&](auto const& on, auto const& tensor, std::uint32_t number) {
               gradient_report own;
-              unscale_operation<std::remove_cvref_t<decltype(on)>>{{on}}(
-                  tensor.values, scaler.inverse_scale(), own, of_tensor(rounding, number));
+              run(by_blocks(on), "unscale", make, &own,
+                  read_write("g", tensor.values, of_tensor(rounding, number)));
               scaler.observe(tensor.name, own);
               report += own;
             });
 }
 
+/// Adds the report of a tensor's gradient.
+struct measure_tensor {
+  gradient_report& all;
+
+  void operator()(auto const& on, auto const& tensor, std::uint32_t) const {
+    run(by_blocks(on), "measure", make<measuring>{}, &all, read("g", tensor.values));
+  }
+};
+
 gradient_report measure_list_on(auto const& executor, auto const& gradients) {
   gradient_report all;
-  call_each(executor, "measure", gradients, [&](auto const& on, auto const& tensor, std::uint32_t) {
-    run(by_blocks(on), "measure", make<measuring>{}, &all, read("g", tensor.values));
-  });
+  call_each(executor, "measure", gradients, measure_tensor{all});
   return all;
 }
 
@@ -95,12 +111,12 @@ gradient_report clip_on(auto const& executor, auto const& gradients, double max_
   };
   executor.refuse_if(check_max_norm("clip", max_norm));
   executor.refuse_if(check_each(executor, "clip", gradients, scale));
-  gradient_report const report = measure_list_on(executor, gradients);
+  gradient_report report;
+  for_each_checked(executor, gradients, measure_tensor{report});
   default_environment const environment;
   by.function.scale = clip_quotient(report.norm(), max_norm);
-  if (report.nonfinite != 0 || lanes::bits(by.function.scale) == lanes::bits(1.0f)) return report;
-  std::uint32_t number = 0;
-  for (auto const& tensor : gradients) scale(executor, tensor, number++);
+  if (report.nonfinite == 0 && lanes::bits(by.function.scale) != lanes::bits(1.0f))
+    for_each_checked(executor, gradients, scale);
   return report;
 }
 

@@ -40,10 +40,27 @@ namespace detail::inline LOWP_SHARED {
 error_text check_update(typical_update const& update, number_range directions = above_zero);
 /// Refuses updates that are not one right update for each tensor.
 void check_updates(std::span<typical_update const> updates, std::size_t tensors);
-/// A template, so that only units that call it compile it.
-template <class Name>
-list_advice list_advice_of(std::span<storage_advice const> tensors,
-                           std::span<typical_update const> updates, std::span<Name const> names);
+
+/// The advice on the tensors of a list so far. Its functions are templates, so that only units that
+/// call them compile them.
+class list_advisor {
+ public:
+  /// @throws std::invalid_argument  updates are not one right update for each tensor
+  list_advisor(std::span<typical_update const> updates, std::size_t tensors);
+  list_advisor(list_advisor const&) = delete;
+  ~list_advisor();
+
+  [[nodiscard]] typical_update const& update() const { return updates_[tensors_.size()]; }
+  template <class Name>
+  void add(Name name, storage_advice const& tensor);
+  template <class Name = std::string_view>
+  [[nodiscard]] list_advice advice() const;
+
+ private:
+  std::span<typical_update const> updates_;
+  std::vector<storage_advice> tensors_;
+  std::vector<std::string> names_;
+};
 
 #if defined(LOWP_BODIES)
 
@@ -71,21 +88,30 @@ LOWP_LIB void check_updates(std::span<typical_update const> updates, std::size_t
         {"stall_advice: ", updates.size(), " updates for a list of ", tensors, " tensors"}));
   for (typical_update const& each : updates) refuse_if(check_update(each, not_negative));
 }
+
+LOWP_LIB list_advisor::list_advisor(std::span<typical_update const> updates, std::size_t tensors)
+    : updates_(updates) {
+  check_updates(updates, tensors);
+}
+LOWP_LIB list_advisor::~list_advisor() = default;
 template <class Name>
-LOWP_LIB list_advice list_advice_of(std::span<storage_advice const> tensors,
-                                    std::span<typical_update const> updates,
-                                    std::span<Name const> names) {
+LOWP_LIB void list_advisor::add(Name name, storage_advice const& tensor) {
+  names_.push_back(std::string(name));
+  tensors_.push_back(tensor);
+}
+template <class Name>
+LOWP_LIB list_advice list_advisor::advice() const {
   int least_bytes = 2;
-  for (typical_update const& each : updates)
+  for (typical_update const& each : updates_)
     if (least_bytes < each.least_bytes) least_bytes = each.least_bytes;
   list_advice result;
-  for (storage_advice const& each : tensors) result.tensors.push_back(each);
+  for (storage_advice const& each : tensors_) result.tensors.push_back(each);
   for (std::size_t way = 0; way < kept_ways.size(); ++way) {
     if (kept_ways[way].bytes < least_bytes) continue;
     std::vector<std::string> against;
-    for (std::size_t i = 0; i < names.size(); ++i)
-      if (!(tensors[i].estimates[way].rare <= updates[i].tolerance))
-        against.push_back(text_of_tensor(names[i], i));
+    for (std::size_t i = 0; i < names_.size(); ++i)
+      if (!(tensors_[i].estimates[way].rare <= updates_[i].tolerance))
+        against.push_back(text_of_tensor(names_[i], i));
     result.choice = static_cast<kept_as>(way);
     if (against.empty() || result.choice == kept_as::fp32) break;
     if (!result.decided_by.empty() && against.size() >= result.decided_by.size()) continue;
@@ -95,9 +121,8 @@ LOWP_LIB list_advice list_advice_of(std::span<storage_advice const> tensors,
   return result;
 }
 #if defined(LOWP_PART_shared)
-template list_advice list_advice_of(std::span<storage_advice const>,
-                                    std::span<typical_update const>,
-                                    std::span<std::string_view const>);
+template void list_advisor::add(std::string_view, storage_advice const&);
+template list_advice list_advisor::advice<std::string_view>() const;
 #endif
 
 #endif

@@ -11,18 +11,14 @@
 
 namespace lowp {
 
-namespace detail::inline LOWP_UNIT {
+struct loss_scaler;
 
-LOWP_EXACT_BEGIN
-LOWP_OPAQUE inline float product_in_double(float a, double b) {
-  return lane<float>::narrowed(lane<double>::mul(lane<float>::widen(a), b));
-}
-LOWP_OPAQUE inline float reciprocal_in_double(float a) {
-  return lane<float>::narrowed(1.0 / lane<float>::widen(a));
-}
-LOWP_EXACT_END
+namespace detail::inline LOWP_SHARED {
 
-}  // namespace detail::inline LOWP_UNIT
+float inverse_of(float scale);
+void end_step(loss_scaler& scaler, bool found_nonfinite);
+
+}  // namespace detail::inline LOWP_SHARED
 
 /// The state and rules of torch.amp.GradScaler, but for `minimum`. A step is
 ///
@@ -56,10 +52,7 @@ struct loss_scaler {
 
   /// Returns the factor for gradients: 1 / scale, divided in double. It is infinite, which
   /// `unscale` refuses, for a scale up to 2^-128.
-  LOWP_HOST_FN float inverse_scale() const {
-    detail::default_environment const environment;
-    return detail::reciprocal_in_double(scale);
-  }
+  LOWP_HOST_FN float inverse_scale() const { return detail::inverse_of(scale); }
 
   /// Adds the report of one tensor's gradient in this step.
   LOWP_HOST_FN void observe(std::string_view tensor, gradient_report const& report) {
@@ -76,23 +69,7 @@ struct loss_scaler {
   /// @throws std::invalid_argument  a factor is out of range; growth_interval is 0; the scale or
   ///                                `minimum` is negative or not finite
   LOWP_HOST_FN void update() { update(found_nonfinite()); }
-  LOWP_HOST_FN void update(bool found_nonfinite) {
-    detail::refuse_if(invalid());
-    ++updates;
-    if (found_nonfinite) {
-      ++skipped;
-      // Magnitudes order as their bits. A scale that starts below the minimum stays.
-      std::uint32_t least = lanes::magnitude(minimum), lower = lanes::magnitude(scale);
-      if (lower < least) least = lower;
-      lower = lanes::magnitude(times(backoff_factor));
-      scale = lanes::from_bits<float>(lower < least ? least : lower);
-      growth_tracker = 0;
-    } else if (++growth_tracker == growth_interval) {
-      float const larger = times(growth_factor);
-      if (lanes::is_finite(larger)) scale = larger;
-      growth_tracker = 0;
-    }
-  }
+  LOWP_HOST_FN void update(bool found_nonfinite) { detail::end_step(*this, found_nonfinite); }
 
   /// Returns the error text for settings and scale, empty if all is right.
   [[nodiscard]] LOWP_HOST_FN detail::error_text invalid() const {
@@ -105,12 +82,44 @@ struct loss_scaler {
                                   {"minimum", minimum}},
                                  detail::used_as_double);
   }
-
- private:
-  LOWP_HOST_FN float times(double factor) const {
-    detail::default_environment const environment;
-    return detail::product_in_double(scale, factor);
-  }
 };
+
+#if defined(LOWP_BODIES)
+namespace detail::inline LOWP_SHARED {
+
+LOWP_EXACT_BEGIN
+LOWP_OPAQUE inline float product_in_double(float a, double b) {
+  return lane<float>::narrowed(lane<double>::mul(lane<float>::widen(a), b));
+}
+LOWP_OPAQUE inline float reciprocal_in_double(float a) {
+  return lane<float>::narrowed(1.0 / lane<float>::widen(a));
+}
+LOWP_EXACT_END
+
+LOWP_LIB float inverse_of(float scale) {
+  default_environment const environment;
+  return reciprocal_in_double(scale);
+}
+LOWP_LIB void end_step(loss_scaler& s, bool found_nonfinite) {
+  refuse_if(s.invalid());
+  default_environment const environment;
+  ++s.updates;
+  if (found_nonfinite) {
+    ++s.skipped;
+    // Magnitudes order as their bits. A scale that starts below the minimum stays.
+    std::uint32_t least = lanes::magnitude(s.minimum), lower = lanes::magnitude(s.scale);
+    if (lower < least) least = lower;
+    lower = lanes::magnitude(product_in_double(s.scale, s.backoff_factor));
+    s.scale = lanes::from_bits<float>(lower < least ? least : lower);
+    s.growth_tracker = 0;
+  } else if (++s.growth_tracker == s.growth_interval) {
+    float const larger = product_in_double(s.scale, s.growth_factor);
+    if (lanes::is_finite(larger)) s.scale = larger;
+    s.growth_tracker = 0;
+  }
+}
+
+}  // namespace detail::inline LOWP_SHARED
+#endif
 
 }  // namespace lowp

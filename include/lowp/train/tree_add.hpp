@@ -16,8 +16,9 @@ struct tree_tensor {
   std::string_view name{};
 
   static constexpr char const* function = "tree_add";
-  LOWP_HOST_FN auto arguments(auto&& alpha, auto&&... rest) const {
-    return std::tie(p, alpha, u, rest...);
+  LOWP_HOST_FN auto apply(auto const& operation, auto&& alpha, auto&&... rest) const
+      -> decltype(operation(p, alpha, u, rest...)) {
+    return operation(p, alpha, u, rest...);
   }
 };
 

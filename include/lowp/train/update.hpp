@@ -218,8 +218,8 @@ struct update_operation : operation<Executor> {
              takes_each<update_operation, L, Optimizer const&, Step, R, Outcome...>
   LOWP_HOST_FN void operator()(L const& list, Optimizer const& optimizer, Step step,
                                R&& rounding = {}, Outcome&&... outcome) const {
-    call_list_on<detail::update_operation>(this->executor, list, optimizer, step, rounding,
-                                           outcome...);
+    call_list_on<detail::update_operation>(this->executor, list, optimizer, step,
+                                           as_shared(rounding), outcome...);
   }
 };
 

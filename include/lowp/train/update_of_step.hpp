@@ -18,7 +18,7 @@ struct request_of_step {
   LOWP_FN void operator()(F& out, F p, F const& g, M... moments) const {
     F const u = element(p, g, moments...);
     if constexpr (IsMoment)
-      out = std::get<sizeof...(M) - 1>(std::tie(moments...));
+      (static_cast<void>(out = moments), ...);  // the last one
     else
       out = u;
   }
@@ -119,10 +119,11 @@ LOWP_HOST_FN typical_update update_of(P&& p, G&& g, M&& m, V&& v, Optimizer cons
 LOWP_HOST_FN std::vector<typical_update> update_of(call_list auto const& list,
                                                    optimizer auto const& optimizer,
                                                    std::uint64_t step) {
-  std::vector<typical_update> updates;
+  std::vector<typical_update> updates(static_cast<std::size_t>(std::ranges::distance(list)));
+  typical_update* update = updates.data();
   for (auto const& tensor : list)
-    updates.push_back(std::apply([](auto&... each) { return functions::update_of(each...); },
-                                 tensor.arguments(optimizer, step)));
+    *update++ =
+        tensor.apply([](auto&... each) { return functions::update_of(each...); }, optimizer, step);
   return updates;
 }
 

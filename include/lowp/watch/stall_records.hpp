@@ -17,6 +17,23 @@ struct observed_tensor {
   void const* weights;
   std::size_t size;
 };
+class stall_records;
+
+/// A list's tensors, and their numbers in a stall_watch.
+class observed_tensors {
+ public:
+  LOWP_HOST_FN observed_tensors() {}
+  observed_tensors(observed_tensors const&) = delete;
+  ~observed_tensors();
+
+  void add(observed_tensor const& tensor);
+
+ private:
+  friend stall_records;
+
+  std::vector<observed_tensor> all_;
+  std::vector<std::size_t> numbers_;
+};
 
 /// The part of a stall_watch that knows no type of tensor.
 class stall_records {
@@ -48,23 +65,18 @@ class stall_records {
 
   watched_tensor& known(std::size_t tensor);
   static void refuse_unless_finite(char const* tensor, char const* what, double x);
-  /// Returns the numbers of a list's tensors. Adds those that are new.
-  std::vector<std::size_t> numbers_of(std::span<observed_tensor const> list,
-                                      std::span<update_report const> reports);
-  std::vector<std::size_t> numbers_of(std::span<observed_tensor const> list,
-                                      std::span<moment_report const> reports);
+  /// Sets the numbers of a list's tensors. Adds those that are new.
+  template <class Report>
+  void find(observed_tensors& list, std::span<Report const> reports);
   /// Returns true if the watch reads a tensor's weights in this step.
-  [[nodiscard]] bool is_due(std::size_t tensor) const;
-  void measured(std::size_t tensor, double gap);
-  std::vector<stall_alarm> observe(std::span<std::size_t const> numbers, std::uint64_t step,
-                                   double lr, std::span<update_report const> reports);
-  std::vector<moment_alarm> observe(std::span<std::size_t const> numbers, std::uint64_t step,
+  [[nodiscard]] bool is_due(observed_tensors const& list, std::size_t place) const;
+  void measured(observed_tensors const& list, std::size_t place, double gap);
+  std::vector<stall_alarm> observe(observed_tensors const& list, std::uint64_t step, double lr,
+                                   std::span<update_report const> reports);
+  std::vector<moment_alarm> observe(observed_tensors const& list, std::uint64_t step,
                                     std::span<moment_report const> reports);
 
  private:
-  template <class Report>
-  std::vector<std::size_t> numbers_by(std::span<observed_tensor const> list,
-                                      std::span<Report const> reports);
   std::size_t number_of(observed_tensor const& tensor, std::size_t place, std::size_t guess);
   void remember(watched_tensor& t, moment_counts const& v) const;
   bool changes_verdict(watched_tensor& t, double lr, update_report const& report) const;
@@ -141,9 +153,12 @@ LOWP_LIB std::size_t stall_records::number_of(observed_tensor const& tensor, std
   tensors_.push_back({.name = std::move(name), .weights = tensor.weights});
   return tensors_.size() - 1;
 }
+LOWP_LIB observed_tensors::~observed_tensors() = default;
+LOWP_LIB void observed_tensors::add(observed_tensor const& tensor) { all_.push_back(tensor); }
+
 template <class Report>
-std::vector<std::size_t> stall_records::numbers_by(std::span<observed_tensor const> list,
-                                                   std::span<Report const> reports) {
+LOWP_LIB void stall_records::find(observed_tensors& tensors, std::span<Report const> reports) {
+  std::span<observed_tensor const> const list = tensors.all_;
   if (reports.size() != list.size())
     refuse_if(joined_text(
         {"stall_watch: ", reports.size(), " reports for a list of ", list.size(), " tensors"}));
@@ -155,40 +170,36 @@ std::vector<std::size_t> stall_records::numbers_by(std::span<observed_tensor con
                        tensor_text(list, static_cast<std::uint32_t>(place)), " counts ", seen,
                        " elements of ", size, ": reports add up, so give each step new ones"}));
   }
-  std::vector<std::size_t> numbers;
+  std::vector<std::size_t>& numbers = tensors.numbers_;
   for (observed_tensor const& tensor : list)
     numbers.push_back(number_of(tensor, numbers.size(), numbers.empty() ? 0 : numbers.back() + 1));
-  return numbers;
 }
-LOWP_LIB std::vector<std::size_t> stall_records::numbers_of(
-    std::span<observed_tensor const> list, std::span<update_report const> reports) {
-  return numbers_by(list, reports);
-}
-LOWP_LIB std::vector<std::size_t> stall_records::numbers_of(
-    std::span<observed_tensor const> list, std::span<moment_report const> reports) {
-  return numbers_by(list, reports);
-}
-LOWP_LIB bool stall_records::is_due(std::size_t tensor) const {
+#if defined(LOWP_PART_shared)
+template void stall_records::find(observed_tensors&, std::span<update_report const>);
+template void stall_records::find(observed_tensors&, std::span<moment_report const>);
+#endif
+LOWP_LIB bool stall_records::is_due(observed_tensors const& list, std::size_t place) const {
   auto const period = static_cast<std::uint64_t>(0x1p32 < policy_.window ? 0x1p32 : policy_.window);
-  return tensors_[tensor].steps % period == 0;
+  return tensors_[list.numbers_[place]].steps % period == 0;
 }
-LOWP_LIB void stall_records::measured(std::size_t tensor, double gap) {
-  if (check_numbers("", {{"", gap}}).empty()) tensors_[tensor].largest_gap = gap;
+LOWP_LIB void stall_records::measured(observed_tensors const& list, std::size_t place, double gap) {
+  if (check_numbers("", {{"", gap}}).empty()) tensors_[list.numbers_[place]].largest_gap = gap;
 }
-LOWP_LIB std::vector<stall_alarm> stall_records::observe(std::span<std::size_t const> numbers,
+LOWP_LIB std::vector<stall_alarm> stall_records::observe(observed_tensors const& list,
                                                          std::uint64_t step, double lr,
                                                          std::span<update_report const> reports) {
   std::vector<stall_alarm> alarms;
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    if (auto const alarm = observe(numbers[i], step, lr, reports[i])) alarms.push_back(*alarm);
+  for (std::size_t i = 0; i < reports.size(); ++i)
+    if (auto const alarm = observe(list.numbers_[i], step, lr, reports[i]))
+      alarms.push_back(*alarm);
   return alarms;
 }
-LOWP_LIB std::vector<moment_alarm> stall_records::observe(std::span<std::size_t const> numbers,
+LOWP_LIB std::vector<moment_alarm> stall_records::observe(observed_tensors const& list,
                                                           std::uint64_t step,
                                                           std::span<moment_report const> reports) {
   std::vector<moment_alarm> alarms;
-  for (std::size_t i = 0; i < numbers.size(); ++i)
-    if (auto const alarm = observe(numbers[i], step, reports[i])) alarms.push_back(*alarm);
+  for (std::size_t i = 0; i < reports.size(); ++i)
+    if (auto const alarm = observe(list.numbers_[i], step, reports[i])) alarms.push_back(*alarm);
   return alarms;
 }
 

@@ -61,30 +61,34 @@ class stall_watch : public detail::stall_records {
   std::vector<stall_alarm> observe(call_list auto const& list, optimizer auto const& optimizer,
                                    std::uint64_t step, std::span<update_report const> reports) {
     refuse_unless_finite(optimizer.name, "lr", optimizer.lr);
-    std::vector<std::size_t> const numbers = numbers_of(observed(list), reports);
+    detail::observed_tensors all;
+    observe_all(all, list, reports);
     std::size_t place = 0;
     for (auto const& tensor : list) {
-      std::size_t const number = numbers[place++];
-      if (is_due(number)) measured(number, detail::largest_gap(tensor.p));
+      if (is_due(all, place)) measured(all, place, detail::largest_gap(tensor.p));
+      ++place;
     }
-    return stall_records::observe(std::span(numbers), step, optimizer.lr, reports);
+    return stall_records::observe(all, step, optimizer.lr, reports);
   }
   /// Records the moments of a step of a list.
   /// @return  the alarms of second moments that are biased now and were not before the step
   std::vector<moment_alarm> observe(call_list auto const& list, optimizer auto const&,
                                     std::uint64_t step, std::span<moment_report const> reports) {
-    return stall_records::observe(numbers_of(observed(list), reports), step, reports);
+    detail::observed_tensors all;
+    observe_all(all, list, reports);
+    return stall_records::observe(all, step, reports);
   }
 
  private:
-  static std::vector<detail::observed_tensor> observed(auto const& list) {
-    std::vector<detail::observed_tensor> all;
+  void observe_all(detail::observed_tensors& all, auto const& list, auto reports) {
     for (auto const& tensor : list) {
-      auto& p = tensor.p;
-      using argument = detail::argument_of<std::remove_reference_t<decltype(p)>>;
-      all.push_back({tensor.name, argument::extents("p", p)[0].data, detail::read("p", p).size()});
+      auto const p = detail::read("p", tensor.p);
+      detail::extent ranges[decltype(p)::ranges];
+      p.describe(ranges);
+      detail::extent const& first = ranges[0];
+      all.add(detail::observed_tensor{tensor.name, first.data, first.size});
     }
-    return all;
+    find(all, reports);
   }
 };
 

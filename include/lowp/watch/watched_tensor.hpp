@@ -96,21 +96,35 @@ struct moment_alarm {
 
 }  // namespace lowp
 
-namespace lowp::detail::inline LOWP_UNIT {
+namespace lowp::detail {
 
 LOWP_EXACT_BEGIN
 
+inline namespace LOWP_SHARED {
+
 template <element T>
-double gap_at(float x) {
+LOWP_LIB double gap_at(float x) {
   if constexpr (narrow<T>)
     return as_double(ulp(T(x)));
   else
     return as_double(lanes::is_finite(x) ? step_above<binary32>(lanes::bits(x)) : x);
 }
+#if defined(LOWP_PART_shared)
+template double gap_at<float>(float);
+template double gap_at<bfloat16>(float);
+#elif !defined(LOWP_BODIES)
+extern template double gap_at<float>(float);
+extern template double gap_at<bfloat16>(float);
+#endif
+
+}  // namespace LOWP_SHARED
+
+inline namespace LOWP_UNIT {
+
 /// Returns twice the smallest update that a storage keeps. If it has several parts, the others are
 /// nearly as large as they can be, and so are their gaps.
 template <class Layout>
-LOWP_OPAQUE double gap_at(Layout const& layout, float x) {
+LOWP_OPAQUE double gap_of(Layout const& layout, float x) {
   if constexpr (requires { Layout::working; }) {
     using T = typename Layout::parts::template type<static_cast<std::size_t>(Layout::working)>;
     x += narrowed(0.4375 * gap_at<T>(x));
@@ -127,11 +141,13 @@ double largest_gap(P const& weights) {
   float const largest = report.largest.value();
   default_environment const environment;
   if constexpr (layered<P>)
-    return gap_at(weights.layout(), largest);
+    return gap_of(weights.layout(), largest);
   else
     return gap_at<explicit_of<element_of<P const&>>>(largest);
 }
 
+}  // namespace LOWP_UNIT
+
 LOWP_EXACT_END
 
-}  // namespace lowp::detail::inline LOWP_UNIT
+}  // namespace lowp::detail

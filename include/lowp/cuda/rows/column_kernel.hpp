@@ -232,8 +232,8 @@ void run_row_call(Grid& grid, simd::column_call<Operation, Groups, Scores, Sums>
       .table = {tiles}});
 }
 
-template <class Grid, class... Sum>
-void run_row_call(Grid& grid, simd::line_call<std::tuple<Sum...>> const& call) {
+template <class Grid, class Sums>
+void run_row_call(Grid& grid, simd::line_call<Sums> const& call) {
   auto const sums = row_operands_of(call.sums);
   using kernel = line_kernel_call<std::remove_const_t<decltype(sums)>>;
   std::uint64_t const tiles = sums.size * ((call.all_columns + warp_threads - 1) / warp_threads);

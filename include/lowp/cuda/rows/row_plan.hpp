@@ -73,15 +73,12 @@ auto row_operand_of(simd::row_operand<Operand, Rows> const& o) {
       address_of(o.operand.data), static_cast<std::uint32_t>(o.stride), o.rows};
 }
 
-template <class... Operand>
-auto row_operands_of(std::tuple<Operand...> const& operands) {
-  return std::apply(
-      [](auto const&... each) {
-        return row_operands<std::index_sequence_for<Operand...>,
-                            decltype(row_operand_of(each).kernel_operand)...>{
-            {row_operand_of(each)}...};
-      },
-      operands);
+template <std::size_t... K, class... Operand>
+auto row_operands_of(
+    [[maybe_unused]] simd::tuple_of<std::index_sequence<K...>, Operand...> const& operands) {
+  return row_operands<std::index_sequence<K...>,
+                      decltype(row_operand_of(std::declval<Operand>()).kernel_operand)...>{
+      {row_operand_of(simd::get<K>(operands))}...};
 }
 
 /// Returns true if every row of an operand permits accesses of `width` bytes.

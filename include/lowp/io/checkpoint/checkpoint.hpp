@@ -55,7 +55,7 @@ class checkpoint {
       if constexpr (requires { storage.next; }) {
         static_assert(std::is_lvalue_reference_v<S> && !std::is_const_v<std::remove_reference_t<S>>,
                       "a checkpoint needs `scaled` as a variable: loading changes its scale");
-        scalar(name + ".scale", storage.scale).scalar(name + ".next", storage.next);
+        member(name, ".scale", storage.scale).member(name, ".next", storage.next);
       }
     } else {
       static_assert(detail::saved_range<S>,
@@ -105,21 +105,21 @@ class checkpoint {
     state_.add(name + ".generator",
                detail::saved_scalar{nullptr, [](void const*) { return std::string(R::generator); },
                                     [](std::string_view, void*) { return true; }, R::generator});
-    return scalar(name + ".seed", mode.seed)
-        .scalar(name + ".stream", mode.stream)
-        .scalar(name + ".offset", mode.offset);
+    return member(name, ".seed", mode.seed)
+        .member(name, ".stream", mode.stream)
+        .member(name, ".offset", mode.offset);
   }
   /// Adds a loss_scaler, without its minimum and its record of the last overflow.
   template <class S>
     requires requires(S& s) { s.growth_tracker; }
   checkpoint& scaler(std::string const& name, S& s) {
-    return scalar(name + ".scale", s.scale)
-        .scalar(name + ".growth_factor", s.growth_factor)
-        .scalar(name + ".backoff_factor", s.backoff_factor)
-        .scalar(name + ".growth_interval", s.growth_interval)
-        .scalar(name + ".growth_tracker", s.growth_tracker)
-        .scalar(name + ".updates", s.updates)
-        .scalar(name + ".skipped", s.skipped);
+    return member(name, ".scale", s.scale)
+        .member(name, ".growth_factor", s.growth_factor)
+        .member(name, ".backoff_factor", s.backoff_factor)
+        .member(name, ".growth_interval", s.growth_interval)
+        .member(name, ".growth_tracker", s.growth_tracker)
+        .member(name, ".updates", s.updates)
+        .member(name, ".skipped", s.skipped);
   }
   /// Adds a delayed_scale, with its history as a tensor.
   template <class S>
@@ -130,12 +130,12 @@ class checkpoint {
     state_.add(name + ".history",
                detail::saved_tensor{std::span(&length, 1), safetensors::dtype::u32, "",
                                     std::as_writable_bytes(std::span(s.history))});
-    return scalar(name + ".scale", s.scale)
-        .scalar(name + ".margin", s.margin)
-        .scalar(name + ".algorithm", s.algorithm)
-        .scalar(name + ".interval", s.interval)
-        .scalar(name + ".length", s.length)
-        .scalar(name + ".updates", s.updates);
+    return member(name, ".scale", s.scale)
+        .member(name, ".margin", s.margin)
+        .member(name, ".algorithm", s.algorithm)
+        .member(name, ".interval", s.interval)
+        .member(name, ".length", s.length)
+        .member(name, ".updates", s.updates);
   }
 
   /// Replaces the file at `path`, whole or not at all: see atomic_file.
@@ -150,6 +150,10 @@ class checkpoint {
   void load(std::string const& path) const { state_.load(path); }
 
  private:
+  template <class T>
+  LOWP_NOINLINE checkpoint& member(std::string const& name, char const* suffix, T& value) {
+    return scalar(name + suffix, value);
+  }
   /// Adds a part. The first part has the shape; others may be smaller, such as scales of blocks.
   template <class S, class Part>
   void part_of(std::string const& name, shape_type const& shape, Part const& part, std::size_t i) {

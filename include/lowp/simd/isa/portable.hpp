@@ -13,6 +13,9 @@ struct portable : vector_masks<portable> {
   using registers = portable;
   static constexpr int lanes = 4;
   static constexpr bool calls_philox = true;
+#if defined(__x86_64__)
+  static constexpr bool is_lean = true;
+#endif
   static bool available() { return true; }
 
   template <class Kernel>

@@ -55,19 +55,19 @@ LOWP_HOST_FN void write_sums(auto& to, std::size_t first, std::size_t count,
 /// Adds up the lines of a call over rows: 16 groups in double, and runs in double, each in order.
 template <class Sums>
 struct line_call;
-template <class... Sum>
-struct line_call<std::tuple<Sum...>> {
+template <class Indices, class... Sum>
+struct line_call<tuple_of<Indices, Sum...>> {
   static constexpr std::size_t width = 128;  ///< columns of a block, as in a column_call
 
   sum_lines lines;
   std::size_t all_columns;
-  std::tuple<Sum...> sums;
+  tuple<Sum...> sums;
   std::size_t first_row = 0, rows = (all_columns + width - 1) / width;
   std::size_t columns = width * lines.count() + 1;  ///< the work of a block
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
-    using accessors = row_accessors<Isa, std::tuple<Sum...>>;
+    using accessors = row_accessors<Isa, tuple<Sum...>>;
     typename accessors::scratch scratch;
     accessors to(sums, 0, std::move(scratch));
     to.start(0);
@@ -102,24 +102,26 @@ struct line_call<std::tuple<Sum...>> {
   }
 };
 
-template <class Operation, class Groups, class... Score, class... Sum>
-struct column_call<Operation, Groups, std::tuple<Score...>, std::tuple<Sum...>> {
+template <class Operation, class Groups, class ScoreIndices, class... Score, class SumIndices,
+          class... Sum>
+struct column_call<Operation, Groups, tuple_of<ScoreIndices, Score...>,
+                   tuple_of<SumIndices, Sum...>> {
   /// The columns of a block: a multiple of every pack, and little enough to keep a team busy.
   static constexpr std::size_t width = 128;
 
   Operation operation;
   Groups groups;
   std::size_t all_rows, all_columns;
-  std::tuple<Score...> scores;
-  std::tuple<Sum...> sums;
+  tuple<Score...> scores;
+  tuple<Sum...> sums;
   std::size_t of_row = (all_columns + width - 1) / width;  ///< blocks
   std::size_t first_row = 0, rows = of_row * groups.places;
   std::size_t columns = width * (all_rows / (groups.places | 1)) + 1;  ///< the work of a block
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
-    using accessors = row_accessors<Isa, std::tuple<Score...>>;
-    using sum_accessors = row_accessors<Isa, std::tuple<Sum...>>;
+    using accessors = row_accessors<Isa, tuple<Score...>>;
+    using sum_accessors = row_accessors<Isa, tuple<Sum...>>;
     typename accessors::scratch scratch;
     typename sum_accessors::scratch scratch_of_sums;
     accessors from(scores, 0, std::move(scratch));

@@ -55,8 +55,7 @@ template <class Operand>
 inline constexpr bool holds_floats =
     requires { requires std::is_same_v<typename Operand::type, float>; };
 
-template <class Isa, class Operands,
-          class Indices = std::make_index_sequence<std::tuple_size_v<Operands>>>
+template <class Isa, class Operands>
 class row_accessors;
 
 /// Memory of an accessor. It lies apart: see staging.
@@ -77,8 +76,8 @@ struct row_accessor {
   row_accessor(row_accessor const&) = delete;
 };
 
-template <class Isa, class... Operand, std::size_t... K>
-class row_accessors<Isa, std::tuple<Operand...>, std::index_sequence<K...>>
+template <class Isa, std::size_t... K, class... Operand>
+class row_accessors<Isa, tuple_of<std::index_sequence<K...>, Operand...>>
     : row_accessor<K, Isa, Operand>... {
   template <std::size_t J>
   using part = row_accessor<J, Isa, std::tuple_element_t<J, std::tuple<Operand...>>>;
@@ -93,13 +92,13 @@ class row_accessors<Isa, std::tuple<Operand...>, std::index_sequence<K...>>
   struct scratch : row_scratch<K, Isa, Operand>... {};
 
   // An operation may have none of these operands.
-  LOWP_HOST_FN explicit row_accessors(std::tuple<Operand...> const& operands,
+  LOWP_HOST_FN explicit row_accessors(tuple<Operand...> const& operands,
                                       [[maybe_unused]] std::size_t streamed = 0,
                                       scratch&& memory = {})
-      : part<K>(std::get<K>(operands), streamed, memory)..., operands_(operands) {}
+      : part<K>(simd::get<K>(operands), streamed, memory)..., operands_(operands) {}
 
   LOWP_HOST_FN void start([[maybe_unused]] std::size_t row) {
-    ((part<K>::row_start = std::get<K>(operands_).rows.row(row) * part<K>::stride), ...);
+    ((part<K>::row_start = simd::get<K>(operands_).rows.row(row) * part<K>::stride), ...);
   }
   LOWP_HOST_FN void begin([[maybe_unused]] std::size_t from, [[maybe_unused]] std::size_t valid) {
     (part<K>::at.template begin<false>(part<K>::row_start + from, valid), ...);
@@ -118,7 +117,7 @@ class row_accessors<Isa, std::tuple<Operand...>, std::index_sequence<K...>>
   }
 
  private:
-  std::tuple<Operand...> const& operands_;
+  tuple<Operand...> const& operands_;
 };
 
 }  // namespace lowp::simd

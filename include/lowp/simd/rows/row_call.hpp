@@ -82,8 +82,8 @@ LOWP_LAYERS_BEGIN
 /// A call for rows first_row to first_row + rows of a matrix with `columns` columns. `operation`
 /// computes `out` from the scores and from per_column, which is the same in every row. It also
 /// computes the statistics, one float for each row. Each of them is a row_operand.
-template <class Operation, class Out, class Scores, class Columns = std::tuple<>,
-          class Statistics = std::tuple<>>
+template <class Operation, class Out, class Scores, class Columns = tuple<>,
+          class Statistics = tuple<>>
 struct row_call {
   Operation operation;
   std::size_t first_row, rows, columns;

@@ -37,6 +37,27 @@ LOWP_HOST_FN F sum_of_packs(float const* first) {
                       sum_of_packs<F, 2 * Step, Packs>(first + Step * std::size_t{F::lanes}));
 }
 
+/// Returns the same sum for a power of two of packs that is not known before.
+template <class F>
+LOWP_HOST_FN F sum_in_loop(float const* first, std::size_t packs) {
+  F sum[fold::sums / F::lanes];
+  for (std::size_t i = 0; i < packs; ++i) sum[i] = F::load(first + i * std::size_t{F::lanes});
+  while ((packs /= 2) > 0)
+    for (std::size_t i = 0; i < packs; ++i) sum[i] = lanes::add(sum[i], sum[i + packs]);
+  return sum[0];
+}
+/// Returns the sum of 256 terms in the order of fold::sum, in every lane.
+template <class F>
+LOWP_HOST_FN F sum_of_terms(float const* terms) {
+  constexpr std::size_t packs = fold::sums / F::lanes;
+  F sum;
+  if constexpr (is_lean<F>)
+    sum = sum_in_loop<F>(terms, packs);
+  else
+    sum = sum_of_packs<F, 1, packs>(terms);
+  return among_lanes<fold::sum, F::lanes / 2>(sum);
+}
+
 template <class Fold, class F>
 class row_fold;
 
@@ -99,7 +120,8 @@ class row_fold<fold::sum, F> {
     while (packs_ < used && packs_ < most_packs) packs_ *= 2;
     F const zero = lanes::broadcast<F>(0);
     zero.store(sums_);  // g++ 12 does not see that a first element sets it, and warns
-    for (std::size_t i = used; i < packs_; ++i) zero.store(sums_ + i * lanes_in_pack);
+    for (std::size_t i = is_lean<F> ? 0 : used; i < packs_; ++i)
+      zero.store(sums_ + i * lanes_in_pack);
   }
   template <std::size_t... P>
   using strips = row_strips<F, P...>;
@@ -119,11 +141,16 @@ class row_fold<fold::sum, F> {
   template <bool IsFirst>
   LOWP_HOST_FN void add(std::size_t e, F const& x) {
     float* const at = sums_ + e % fold::sums;
-    F const sum = IsFirst ? lanes::broadcast<F>(0) : F::load(at);
+    F const sum = IsFirst && !is_lean<F> ? lanes::broadcast<F>(0) : F::load(at);
     lanes::add(sum, x).store(at);
   }
   LOWP_HOST_FN F total() const {
-    return among_lanes<fold::sum, F::lanes / 2>(sum_of_packs<most_packs>());
+    F sum;
+    if constexpr (is_lean<F>)
+      sum = sum_in_loop<F>(sums_, packs_);
+    else
+      sum = sum_of_packs<most_packs>();
+    return among_lanes<fold::sum, F::lanes / 2>(sum);
   }
 
  private:

@@ -28,7 +28,7 @@ class row_loop : row_writer<Isa, Call> {
   LOWP_HOST_FN explicit row_loop(Call const& rows) : writer(rows) {}
 
   LOWP_HOST_FN void over_rows() const {
-    std::tuple<Out> const out(call_.out);
+    tuple<Out> const out{{call_.out}};
     over_rows(out_accessors(out, streamed()), score_accessors(call_.scores),
               column_accessors(call_.per_column), statistic_accessors(call_.statistics));
   }
@@ -119,7 +119,7 @@ class row_loop : row_writer<Isa, Call> {
     // Computing with a row takes longer than the hardware looks ahead.
     bool const fetches =
         call_.all_rows * columns_ >= least_fetched && row + 2 * count <= first_row_ + rows_;
-    std::size_t const fetched = fetches ? count * std::get<0>(call_.scores).stride : 0;
+    std::size_t const fetched = fetches ? count * get<0>(call_.scores).stride : 0;
     if (K > 0 || !is_begun)
       for (std::size_t i = 0; i < count; ++i) {
         from.start(row + i);
@@ -139,7 +139,7 @@ class row_loop : row_writer<Isa, Call> {
     State const state = result;  // whose address no store has
     folded<K> total(visible);
     std::size_t first = 0;
-    if constexpr (!folded<K>::has_no_order)
+    if constexpr (!folded<K>::has_no_order && !is_lean<Isa>)
       if (visible >= (is_cheap ? 1 : 2) * fold::sums && detail::is_plain(operation_, state))
         first = fold_strips<K>(from, detail::plain_of(operation_, state), cached, visible, fetched,
                                total, std::make_index_sequence<packs_in_strip<K>>{}, later...);
@@ -147,7 +147,7 @@ class row_loop : row_writer<Isa, Call> {
       valid = row_stretch<Isa>(visible - first);
       from.begin(first, valid);
       if (K == last_fold && fetched != 0) from.fetch(fetched + first, valid);
-      if (first < fold::sums)
+      if (first < fold::sums && !is_lean<Isa>)
         fold_stretch<K, true>(from, state, cached, first, valid, total);
       else
         fold_stretch<K, false>(from, state, cached, first, valid, total);

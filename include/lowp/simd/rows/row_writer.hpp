@@ -15,7 +15,7 @@ class row_writer {
  protected:
   using Operation = decltype(Call::operation);
   using Out = decltype(Call::out);
-  using out_accessors = row_accessors<Isa, std::tuple<Out>>;
+  using out_accessors = row_accessors<Isa, tuple<Out>>;
   using score_accessors = row_accessors<Isa, decltype(Call::scores)>;
   using column_accessors = row_accessors<Isa, decltype(Call::per_column)>;
   /// The values kept take half of the smallest second-level caches.
@@ -47,7 +47,7 @@ class row_writer {
       if (uses_scores || repeats || columns_ > most_cached) from.begin(first, valid);
       with.begin(first, valid);
       to.begin(first, valid);
-      if ((repeats || columns_ <= most_cached) && first + valid <= visible &&
+      if (!is_lean<Isa> && (repeats || columns_ <= most_cached) && first + valid <= visible &&
           detail::is_plain(operation_, state))
         write_stretch<true>(to, from, with, detail::plain_of(operation_, state), cached, visible,
                             first, valid);
@@ -86,7 +86,7 @@ class row_writer {
     auto& out = to.template get<0>();
     int const left = static_cast<int>(valid);
     int k = 0;
-    if constexpr (std::remove_cvref_t<decltype(out)>::stores_in_order) {
+    if constexpr (!is_lean<Isa> && std::remove_cvref_t<decltype(out)>::stores_in_order) {
       for (; k + 2 * Isa::lanes <= left; k += 2 * Isa::lanes) {
         F const a = total_of<IsPlain>(out, from, with, state, cached, visible, first, k);
         F const b =
