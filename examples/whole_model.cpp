@@ -24,10 +24,10 @@ struct parameter {
   std::size_t rows, columns;
   std::vector<bfloat16> w, g, m, v, average;
 
-  parameter(char const* its_name, std::size_t m_rows, std::size_t m_columns)
+  parameter(char const* its_name, std::size_t its_rows, std::size_t its_columns)
       : name(its_name),
-        rows(m_rows),
-        columns(m_columns),
+        rows(its_rows),
+        columns(its_columns),
         w(rows * columns),
         g(w),
         m(w),

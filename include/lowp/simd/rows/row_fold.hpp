@@ -141,24 +141,23 @@ class row_fold<fold::sum, F> {
   template <bool IsFirst>
   LOWP_HOST_FN void add(std::size_t e, F const& x) {
     float* const at = sums_ + e % fold::sums;
-    F const sum = IsFirst && !is_lean<F> ? lanes::broadcast<F>(0) : F::load(at);
+    F const sum = IsFirst ? lanes::broadcast<F>(0) : F::load(at);
     lanes::add(sum, x).store(at);
   }
   LOWP_HOST_FN F total() const {
-    F sum;
-    if constexpr (is_lean<F>)
-      sum = sum_in_loop<F>(sums_, packs_);
-    else
-      sum = sum_of_packs<most_packs>();
-    return among_lanes<fold::sum, F::lanes / 2>(sum);
+    return among_lanes<fold::sum, F::lanes / 2>(sum_of_packs<most_packs>());
   }
 
  private:
   template <std::size_t Packs>
   LOWP_HOST_FN F sum_of_packs() const {
-    if constexpr (Packs > 1)
-      if (packs_ < Packs) return sum_of_packs<Packs / 2>();
-    return simd::sum_of_packs<F, 1, Packs>(sums_);
+    if constexpr (is_lean<F>) {
+      return sum_in_loop<F>(sums_, packs_);
+    } else {
+      if constexpr (Packs > 1)
+        if (packs_ < Packs) return sum_of_packs<Packs / 2>();
+      return simd::sum_of_packs<F, 1, Packs>(sums_);
+    }
   }
   /// Returns sum_of_packs from number `Pack`. `last` are the last sums; the others were stored.
   template <std::size_t Step, std::size_t Pack, class Strips>
