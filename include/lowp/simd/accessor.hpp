@@ -47,7 +47,8 @@ class accessor {
       may_be_stretched || (Operand::is_packed && !Operand::is_random) || stores_in_order;
   LOWP_HOST_FN bool is_staged(bool if_apart) const { return streams_ || (if_apart && is_apart_); }
 
-  template <bool Prefetches>
+  /// @tparam Packs  the number of packs that are loaded and stored at once
+  template <bool Prefetches, int Packs = 1>
   LOWP_HOST_FN void begin(std::size_t first, std::size_t valid,
                           [[maybe_unused]] batch_start<registers>&& start = {},
                           [[maybe_unused]] std::uint16_t* draws = nullptr) {
@@ -58,17 +59,20 @@ class accessor {
         packed_codes<Isa, Operand>::unpack(staged_, operand_.at(first), valid);
       }
       at_ = staged_;
-    } else if (valid % Isa::lanes != 0) {
-      constexpr std::size_t lanes = Isa::lanes;
-      if (Operand::is_read)
-        copy_in<registers>(staged_, at_, valid * sizeof(T),
-                           (valid + lanes - 1) / lanes * lanes * sizeof(T));
-      at_ = staged_;
     } else {
-      if ((Prefetches || is_rounded_when_read) && Operand::is_read)
-        prefetch_ahead<batch_bytes>(at_);
-      if (is_apart_now(valid) && Operand::is_read) copy_batch(staged_, at_);
-      if (is_apart_now(valid) || is_streamed_now(valid)) at_ = staged_;
+      constexpr std::size_t step = Packs * Isa::lanes;
+      if (valid % step != 0) {
+        if (Operand::is_read)
+          copy_in<registers>(staged_, at_, valid * sizeof(T),
+                             (valid + step - 1) / step * step * sizeof(T));
+        at_ = staged_;
+      } else {
+        if ((Prefetches || is_rounded_when_read) && Operand::is_read)
+          prefetch_ahead<batch_bytes>(at_);
+        if (is_apart_now(valid) && Operand::is_read)
+          registers::enter(copy_call{staged_, at_, valid * sizeof(T), false});
+        if (is_apart_now(valid) || is_streamed_now(valid)) at_ = staged_;
+      }
     }
     if constexpr (Operand::is_random) {
       if (random_.is_on()) random_.next(static_cast<batch_start<registers>&&>(start), draws);
@@ -78,17 +82,17 @@ class accessor {
     if constexpr (Operand::is_written && Operand::is_packed) {
       packed_codes<Isa, Operand>::pack(operand_.at(first), staged_, valid);
     } else if constexpr (Operand::is_written) {
-      if (valid % Isa::lanes != 0)
+      if (at_ != staged_) return;
+      if (is_apart_now(valid) || is_streamed_now(valid))
+        registers::enter(
+            copy_call{operand_.data + first, staged_, valid * sizeof(T), is_streamed_now(valid)});
+      else
         copy_out<registers>(operand_.data + first, staged_, valid * sizeof(T));
-      else if (is_apart_now(valid))
-        copy_batch(operand_.data + first, staged_);
-      else if (is_streamed_now(valid))
-        stream<registers>(operand_.data + first, staged_, valid * sizeof(T));
     }
   }
   /// Lets batches from `first` lie in the staging if their lines meet those of another array.
   LOWP_HOST_FN void look_out(std::size_t first, arrays_at_once& arrays) {
-    is_apart_ = arrays.meets(operand_.at(first), sizeof(T)) && !streams_;
+    is_apart_ = is_amd() && arrays.meets(operand_.at(first), sizeof(T)) && !streams_;
   }
   LOWP_HOST_FN void finish() const {
     if (may_stream && streams_) finish_streaming();
@@ -232,10 +236,6 @@ class accessor {
   }
 
  private:
-  /// Copies a batch. Its size is a constant: a loop would take longer to compile.
-  LOWP_HOST_FN static void copy_batch(void* to, void const* from) {
-    __builtin_memcpy(to, from, std::size_t{batch<Isa>} * sizeof(storage));
-  }
   LOWP_HOST_FN storage const* at(int k) const { return static_cast<storage const*>(at_) + k; }
   LOWP_HOST_FN storage* to(int k) { return static_cast<storage*>(const_cast<void*>(at_)) + k; }
 

@@ -10,18 +10,25 @@
 
 namespace lowp::simd {
 
-/// The number of Philox chains that run at once.
+/// The chains of Philox in a batch, and how many of them run at once. One chain of ten rounds waits
+/// for each of its multiplications; four need more registers than AVX2 has.
 inline constexpr int chains = 4;
+template <class Isa>
+inline constexpr int chains_at_once = chains;
+template <class Isa>
+  requires requires { Isa::chains_at_once; }
+inline constexpr int chains_at_once<Isa> = Isa::chains_at_once;
 
 /// The elements of a batch: a block of eight for each 64-bit lane of each chain.
 template <class Isa>
 inline constexpr int batch =
     chains * Isa::lanes / 2 * static_cast<int>(random_source::elements_per_block);
 
-/// Words of Philox blocks, in the low halves of 64-bit lanes. There are several registers, because
-/// one chain of ten rounds waits for each of its multiplications.
+/// Words of Philox blocks, in the low halves of 64-bit lanes: a register for each chain.
 template <class Isa>
-using block_words = wide_pack<std::uint64_t, Isa, chains>;
+struct block_words : wide_pack<std::uint64_t, Isa, chains_at_once<Isa>> {
+  static constexpr int count = chains_at_once<Isa>;
+};
 
 }  // namespace lowp::simd
 
@@ -38,26 +45,25 @@ struct lane<simd::block_words<Isa>> {
     Isa::broadcast(word.v, x);
     W w;
     LOWP_UNROLL
-    for (int i = 0; i < simd::chains; ++i) w.v[i] = typename W::vector(word.v);
+    for (int i = 0; i < W::count; ++i) w.v[i] = typename W::vector(word.v);
     return w;
   }
   LOWP_HOST_FN static halves mul_wide(W const& a, std::uint32_t b) {
     W const factor = broadcast(b);
     halves p;
     LOWP_UNROLL
-    for (int i = 0; i < simd::chains; ++i)
-      Isa::mul_wide(p.low.v[i], p.high.v[i], a.v[i], factor.v[i]);
+    for (int i = 0; i < W::count; ++i) Isa::mul_wide(p.low.v[i], p.high.v[i], a.v[i], factor.v[i]);
     return p;
   }
   LOWP_HOST_FN static W xor3(W const& a, W const& b, std::uint32_t const& key) {
     W w;
     if constexpr (requires { Isa::xor3(w.v[0], a.v[0], b.v[0], key); }) {
       LOWP_UNROLL
-      for (int i = 0; i < simd::chains; ++i) Isa::xor3(w.v[i], a.v[i], b.v[i], key);
+      for (int i = 0; i < W::count; ++i) Isa::xor3(w.v[i], a.v[i], b.v[i], key);
     } else {
       W const keys = broadcast(key);
       LOWP_UNROLL
-      for (int i = 0; i < simd::chains; ++i) w.v[i] = a.v[i] ^ b.v[i] ^ keys.v[i];
+      for (int i = 0; i < W::count; ++i) w.v[i] = a.v[i] ^ b.v[i] ^ keys.v[i];
     }
     return w;
   }
@@ -70,7 +76,7 @@ template <class Isa>
 LOWP_HOST_FN block_words<Isa> operator^(block_words<Isa> const& a, std::uint32_t b) {
   block_words<Isa> w = lane<block_words<Isa>>::broadcast(b);
   LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) w.v[i] = a.v[i] ^ w.v[i];
+  for (int i = 0; i < block_words<Isa>::count; ++i) w.v[i] = a.v[i] ^ w.v[i];
   return w;
 }
 
@@ -87,7 +93,8 @@ inline constexpr auto order_of_blocks = [] {
 /// The start of a batch's blocks, for every operand of a kernel whose draw shares it.
 template <class Isa>
 struct batch_start {
-  detail::philox_start<block_words<Isa>> blocks{};
+  static constexpr int count = chains_at_once<Isa>;
+  detail::philox_start<block_words<Isa>> blocks[chains / count];
   std::uint64_t seed = 0, stream = 0, index = 0;
   bool is_made = false;
 
@@ -95,11 +102,16 @@ struct batch_start {
                          std::uint64_t first) {
     if (is_made && seed == source.seed && stream == source.stream && index == first) return;
     using W = block_words<Isa>;
-    W order, low = lane<W>::broadcast(static_cast<std::uint32_t>(source.counter(first)));
-    __builtin_memcpy(&order.v, &order_of_blocks<Isa>, sizeof(order.v));
-    LOWP_UNROLL
-    for (int i = 0; i < chains; ++i) low.v[i] += order.v[i];
-    blocks = source.start(low, keys);
+    auto const* order = order_of_blocks<Isa>.data();
+    LOWP_KEEP_LOOP
+    for (auto& part : blocks) {
+      W number, low = lane<W>::broadcast(static_cast<std::uint32_t>(source.counter(first)));
+      __builtin_memcpy(&number.v, order, sizeof(number.v));
+      order += count * Isa::lanes / 2;
+      LOWP_UNROLL
+      for (int i = 0; i < count; ++i) low.v[i] += number.v[i];
+      part = source.start(low, keys);
+    }
     seed = source.seed;
     stream = source.stream;
     index = first;
@@ -112,24 +124,27 @@ template <class Isa>
 LOWP_HOST_FN void random_batch(random_source const& source, philox_keys const& keys,
                                std::uint64_t index, batch_start<Isa>& start, std::uint16_t* bits) {
   using W = block_words<Isa>;
-  W w[4];
+  using V = typename W::vector;
   start.make(source, keys, index);
-  source.words(w, start.blocks, source.counter(index), keys);
+  LOWP_KEEP_LOOP
+  for (auto const& part : start.blocks) {
+    W w[4];
+    source.words(w, part, source.counter(index), keys);
 
-  // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
-  LOWP_UNROLL
-  for (int i = 0; i < chains; ++i) {
-    using V = typename W::vector;
-    V const words[] = {w[0].v[i], w[1].v[i], w[2].v[i], w[3].v[i]};
-    V pair[2];
-    Isa::numbers(pair[0], pair[1], words);
+    // A block is eight numbers of 16 bits: the low halves of its words, then the high halves.
+    LOWP_UNROLL
+    for (int i = 0; i < W::count; ++i, bits += 4 * Isa::lanes) {
+      V const words[] = {w[0].v[i], w[1].v[i], w[2].v[i], w[3].v[i]};
+      V pair[2];
+      Isa::numbers(pair[0], pair[1], words);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__  // the first of four numbers is the lowest of its word
-    for (V& v : pair) {
-      v = v << 32 | v >> 32;
-      v = (v & 0x0000ffff0000ffff) << 16 | (v >> 16 & 0x0000ffff0000ffff);
-    }
+      for (V& v : pair) {
+        v = v << 32 | v >> 32;
+        v = (v & 0x0000ffff0000ffff) << 16 | (v >> 16 & 0x0000ffff0000ffff);
+      }
 #endif
-    __builtin_memcpy(bits + i * 4 * Isa::lanes, &pair, sizeof(pair));
+      __builtin_memcpy(bits, &pair, sizeof(pair));
+    }
   }
 }
 
@@ -206,8 +221,8 @@ class random_batches {
     shift_ = static_cast<int>(index % batch<Isa>);
     index_ = index - static_cast<std::uint64_t>(shift_);
     first_key_ = random_source::index_of_key(index_) + 1;
-    // A call: a second copy of Philox in every kernel would take as long to compile as the kernel.
-    if (shift_ != 0) Isa::enter(refill_call{*this});
+    // A call: Philox in every kernel would take as long to compile as the kernel.
+    if (batch_start<Isa> start; shift_ != 0) Isa::enter(refill_call{*this, start});
   }
 
   /// Returns the bits of the next batch<Isa> elements. `start` is that of another operand, or new.
@@ -219,10 +234,10 @@ class random_batches {
       refill_from_keys(to == nullptr || shift_ != 0 ? bits_ + batch<Isa> : to);
       if (to != nullptr && shift_ != 0) __builtin_memcpy(to, bits_ + shift_, sizeof(bits_) / 2);
       if (to != nullptr) return to;
-    } else if (!calls_philox && (is_never_keyed || !source_.is_keyed)) {
+    } else if (!is_lean<Isa> && (is_never_keyed || !source_.is_keyed)) {
       refill(start);
     } else {
-      Isa::enter(refill_call{*this});
+      Isa::enter(refill_call{*this, start});
     }
     return bits_ + (shift_ != 0 ? shift_ : batch<Isa>);
   }
@@ -230,19 +245,16 @@ class random_batches {
  private:
   static constexpr bool is_always_keyed = std::same_as<R, stochastic_fast>;
   static constexpr bool is_never_keyed = std::same_as<R, stochastic>;
-  static constexpr bool calls_philox = requires { Isa::calls_philox; };
 
   struct refill_call {
     random_batches& batches;
+    batch_start<Isa>& start;
     template <class>
     LOWP_HOST_FN void body() const {
       if constexpr (!is_never_keyed)
         if (is_always_keyed || batches.source_.is_keyed)
           return batches.refill_from_keys(batches.bits_ + batch<Isa>);
-      if constexpr (!is_always_keyed) {
-        batch_start<Isa> start;
-        batches.refill(start);
-      }
+      if constexpr (!is_always_keyed) batches.refill(start);
     }
   };
   struct make_keys_call {

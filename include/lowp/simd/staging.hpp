@@ -4,26 +4,33 @@
 
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/random.hpp>
+#include <lowp/simd/streaming.hpp>
 
 namespace lowp::simd {
 
 template <class Isa, class Operand>
 using random_batches_of = random_batches<typename Isa::registers, rounding_type<Operand>>;
 
-/// Memory for a zero-padded last batch, for a batch that bypasses the caches, and for bits of
-/// stochastic_fast. A store to a member of the accessor could change it, so its constants would be
-/// loaded for every pack. Philox's bits are members: g++ 12 makes a faster step of three bfloat16.
+/// Memory for a zero-padded last batch, for a batch that bypasses the caches, and for random bits. A
+/// store to a member of the accessor could change it, so its constants would be loaded for every
+/// pack.
 template <class Isa, class Operand>
 struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
   struct nothing {};
   static constexpr bool has_random =
       Operand::is_random && std::is_same_v<rounding_type<Operand>, stochastic_fast>;
-  [[no_unique_address]] std::conditional_t<has_random, random_batches_of<Isa, Operand>, nothing>
-      random;
+  [[no_unique_address]] std::conditional_t<Operand::is_random, random_batches_of<Isa, Operand>,
+                                           nothing> random;
 
   LOWP_HOST_FN staging() {}  // a short call does not pay for clear memory
 };
+
+/// Hides a size: g++ would write out a copy of each size up to it.
+LOWP_HOST_FN std::size_t opaque_size(std::size_t bytes) {
+  asm("" : "+r"(bytes));
+  return bytes;
+}
 
 /// Copies the bytes of a last batch to the staging, with zeros up to the end of its last pack. A
 /// backend does so with masks: a pack that is loaded would wait for stores of its parts.
@@ -32,8 +39,8 @@ LOWP_HOST_FN void copy_in(void* to, void const* from, std::size_t bytes, std::si
   if constexpr (requires { Isa::copy_in(to, from, bytes, whole); }) {
     Isa::copy_in(to, from, bytes, whole);
   } else {
-    __builtin_memset(to, 0, whole);
-    __builtin_memcpy(to, from, bytes);
+    __builtin_memset(to, 0, opaque_size(whole));
+    __builtin_memcpy(to, from, opaque_size(bytes));
   }
 }
 template <class Isa>
@@ -41,20 +48,34 @@ LOWP_HOST_FN void copy_out(void* to, void const* from, std::size_t bytes) {
   if constexpr (requires { Isa::copy_out(to, from, bytes); })
     Isa::copy_out(to, from, bytes);
   else
-    __builtin_memcpy(to, from, bytes);
+    __builtin_memcpy(to, from, opaque_size(bytes));
 }
+
+/// Copies whole packs of a batch. Kernels call it: in each, it would take as long to compile as what
+/// they compute.
+struct copy_call {
+  void* to;
+  void const* from;
+  std::size_t bytes;
+  bool streams;
+  template <class Isa>
+  LOWP_HOST_FN void body() const {
+    if (streams)
+      stream<Isa>(to, from, bytes);
+    else
+      __builtin_memcpy(to, from, bytes);
+  }
+};
 
 /// The random bits of an operand, if its mode draws any.
 template <class Isa, class Operand>
 class random_bits {
   using start_type = batch_start<typename Isa::registers>;
-  struct own_batches : random_batches_of<Isa, Operand> {
-    LOWP_HOST_FN explicit own_batches(auto const&) {}
-  };
 
  public:
-  LOWP_HOST_FN random_bits(detail::random_origin const& origin, auto& memory)
-      : is_on_(origin.is_on), batches_(memory) {
+  LOWP_HOST_FN random_bits(detail::random_origin const& origin,
+                           random_batches_of<Isa, Operand>& batches)
+      : is_on_(origin.is_on), batches_(batches) {
     batches_.start(origin.source, origin.offset);
   }
   LOWP_HOST_FN bool is_on() const { return detail::draws_bits<rounding_type<Operand>> || is_on_; }
@@ -65,9 +86,7 @@ class random_bits {
 
  private:
   bool is_on_;
-  std::conditional_t<staging<Isa, Operand>::has_random, random_batches_of<Isa, Operand>&,
-                     own_batches>
-      batches_;
+  random_batches_of<Isa, Operand>& batches_;
   std::uint16_t const* bits_ = nullptr;
 };
 struct no_random_bits {

@@ -39,15 +39,13 @@ inline bool is_streamed(void const* to, std::size_t bytes) {
   return bytes >= shared_cache && place % 16 == 0 && (has_lines || is_amd());
 }
 
-}  // namespace LOWP_UNIT
-
 /// Arrays that a loop passes at once. A core of AMD knows a line by its set and by eight sums of
 /// bits of its address; the first cache holds one of these (M. Lipp et al., "Take A Way", AsiaCCS
 /// 2020; the same on Zen 4). Arrays of 2^n bytes often meet there: malloc puts a page between.
 class arrays_at_once {
  public:
   /// Returns true if lines here and in an earlier array, of elements of this size, meet.
-  LOWP_HOST_FN bool meets([[maybe_unused]] void const* array, [[maybe_unused]] std::size_t size) {
+  LOWP_NOINLINE bool meets([[maybe_unused]] void const* array, [[maybe_unused]] std::size_t size) {
     bool found = false;
 #if defined(__x86_64__)
     auto const a = reinterpret_cast<std::uintptr_t>(array);
@@ -68,6 +66,9 @@ class arrays_at_once {
   std::uintptr_t place_[most], array_[most];
   int count_ = 0;
 };
+
+}  // namespace LOWP_UNIT
+
 /// The elements after which a loop asks again whether arrays meet: a page of floats.
 inline constexpr std::size_t meeting = 1024;
 
@@ -85,7 +86,6 @@ LOWP_HOST_FN void stream(void* to, void const* from, std::size_t bytes) {
   }
 #if defined(__SSE2__)
   typedef long long block __attribute__((vector_size(16)));
-  LOWP_UNROLL
   for (std::size_t i = 0; i < bytes; i += sizeof(block)) {
     block b;
     __builtin_memcpy(&b, static_cast<char const*>(from) + i, sizeof(b));

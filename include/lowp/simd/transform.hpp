@@ -74,7 +74,14 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       std::size_t const rest = size.count - first;
       valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
       batch_start<typename Isa::registers> start;
-      (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
+      constexpr bool is_late_now =
+          !is_lean<Isa> && (is_late<Operand...> || is_long_function<Isa, Function, Operand...>);
+      constexpr bool in_words = !is_lean<Isa> && has_words<Accessor...>;
+      constexpr bool in_pairs = !is_lean<Isa> && !is_late_now && may_be_paired<Accessor...>;
+      if constexpr (in_words || in_pairs)
+        (accessors.template begin<prefetches, 2>(first, valid, std::move(start)), ...);
+      else
+        (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
       if constexpr (!is_lean<Isa> && !prefetches && requires { (accessors.prefetch(first), ...); })
         if (size.whole >= beyond_caches &&
             (!(Operand::is_written || ...) || (accessors.is_staged(false) || ...)))
@@ -89,20 +96,17 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
           continue;
       }
       auto const left = static_cast<int>(valid);
-      int k = 0;
-      [[maybe_unused]] int const pairs = left - left % (2 * Isa::lanes);
-      if constexpr (!is_lean<Isa> && has_words<Accessor...>)
-        for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, true>(function, k, accessors...);
-      constexpr bool is_late_now =
-          !is_lean<Isa> && (is_late<Operand...> || is_long_function<Isa, Function, Operand...>);
-      if constexpr (!is_lean<Isa> && may_be_paired<Accessor...> && !is_late_now) {
+      if constexpr (in_words) {
+        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<Isa, true>(function, k, accessors...);
+      } else if constexpr (in_pairs) {
         LOWP_UNROLL_BY_TWO
-        for (; k < pairs; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
+        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
+      } else if constexpr (is_late_now) {
+        late_elements<Isa>(function, left, totals, accessors...);
+      } else {
+        for (int k = 0; k < left; k += Isa::lanes)
+          elements<Isa>(function, k, left, totals, accessors...);
       }
-      if constexpr (is_late_now && !has_words<Accessor...>)
-        late_elements<Isa>(function, k, left, totals, accessors...);
-      else
-        for (; k < left; k += Isa::lanes) elements<Isa>(function, k, left, totals, accessors...);
       if constexpr (has_blocks)
         (accessors.end(first, valid, accessors...), ...);
       else
@@ -122,12 +126,12 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   /// Computes elements, and rounds each parameter four packs later. What waits for a division would
   /// fill the schedulers, and the next divisions would wait for a place there.
   template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
-  LOWP_HOST_FN static void late_elements(Function const& function, int first, int end,
-                                         Totals& totals, Parameter& p, Accessor&... others) {
+  LOWP_HOST_FN static void late_elements(Function const& function, int end, Totals& totals,
+                                         Parameter& p, Accessor&... others) {
     using F = pack<float, typename Isa::registers>;
     constexpr int lag = 4 * Isa::lanes;
     alignas(64) float late_results[std::size_t{2 * lag}];  // and updates
-    int k = first;
+    int k = 0;
     for (; k < end; k += Isa::lanes) {
       F value[] = {p.load(k), others.load(k)...};
       F u = value[0];
@@ -137,11 +141,11 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
         function(value[K]...);
       store_others(k, totals, value, others...);
       float* const late = late_results + k % lag;
-      if (k - lag >= first) store_late<Isa, lag>(k - lag, end, late, totals, p);
+      if (k >= lag) store_late<Isa, lag>(k - lag, end, late, totals, p);
       value[0].store(late);
       if constexpr (is_reported) u.store(late + lag);
     }
-    for (k = k - lag < first ? first : k - lag; k < end; k += Isa::lanes)
+    for (k = k < lag ? 0 : k - lag; k < end; k += Isa::lanes)
       store_late<Isa, lag>(k, end, late_results + k % lag, totals, p);
   }
   template <class Isa, int Lag>

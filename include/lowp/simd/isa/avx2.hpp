@@ -13,6 +13,7 @@ namespace lowp::simd::inline LOWP_UNIT {
 struct avx2 : vector_masks<avx2> {
   static constexpr char name[] = "avx2";
   static constexpr int lanes = 8;
+  static constexpr int chains_at_once = 2;
   static bool available() {
     unsigned leaf = 1, b, c = 0, d;
     asm("cpuid" : "+a"(leaf), "=b"(b), "+c"(c), "=d"(d));

@@ -16,9 +16,9 @@
 //     store_nibbles             codes of 4 bits stored: packed_codes.hpp
 //     choose                    entries of a table in registers, for codes of 4 bits
 //     stream                    a store around the caches
+//     chains_at_once            of Philox: random.hpp
 //     is_lean                   true if next to no machine runs it: kernels compile faster and
 //                               run slower, with the same bits
-//     calls_philox              kernels that call what draws bits, and compile faster
 //     copy_in, copy_out         bytes that are no whole packs: staging.hpp
 #pragma once
 

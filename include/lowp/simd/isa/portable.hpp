@@ -12,7 +12,6 @@ struct portable : vector_masks<portable> {
   static constexpr char name[] = "portable";
   using registers = portable;
   static constexpr int lanes = 4;
-  static constexpr bool calls_philox = true;
 #if defined(__x86_64__)
   static constexpr bool is_lean = true;
 #endif
