@@ -67,7 +67,7 @@ FAULTS = [
     ("format/decimal.hpp", "if (code > infinity) code = infinity;", "", "format/charconv"),
     # Packs: tails, masks, staging, exponentials.
     ("simd/accessor.hpp", "if (Operand::is_read)\n          copy_in<registers>(staged_, at_, valid * sizeof(T),\n                             (valid + step - 1) / step * step * sizeof(T));", "", "bits"),
-    ("simd/accessor.hpp", "valid % step != 0", "valid % Isa::lanes != 0", "bits"),
+    ("simd/accessor.hpp", "valid % step != 0", "valid % Isa::lanes != 0", "train/update/sgd"),
     ("simd/accessor.hpp", "!is_ieee_ || !Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "!Isa::template encode<leaves_nan>(tag{}, rounding{}, codes, value)", "ops/cast"),
     ("simd/transform.hpp", "rest < step ? rest : rest < stretch ? rest - rest % step : stretch", "step", "bits"),
     ("simd/pairs.hpp", "lanes::any(Isa::unordered(first, second))", "false", "ops/cast"),
