@@ -94,10 +94,10 @@ UNITS = [
      COMPILED + ['-DLOWP_COMPILED_CHECKPOINTS', '-fopenmp', f'-I{ROOT}'], 20, 322),
 ]
 for options, suffix, asked, held in (
-    ([], '', (6, 12, 40), (103, 190, 660)),
+    ([], '', (6, 12, 40), (98, 190, 630)),
     (COMPILED, ', `lowp::compiled`', (2.5, 3, 6), (61, 90, 148)),
-    (ONE_ISA, ', `-march=sapphirerapids`', (3, 6, 20), (77, 139, 340)),
-    (SANITIZED, ', sanitizers', (6, 6, None), (100, 258, None))):
+    (ONE_ISA, ', `-march=sapphirerapids`', (3, 6, 20), (75, 139, 330)),
+    (SANITIZED, ', sanitizers', (6, 6, None), (100, 249, None))):
     for (name, source), *budgets in zip(CALLS, asked, held):
         if budgets[0]:
             UNITS.append((name + suffix, source, options, *budgets))
