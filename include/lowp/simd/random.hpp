@@ -94,7 +94,7 @@ inline constexpr auto order_of_blocks = [] {
 template <class Isa>
 struct batch_start {
   static constexpr int count = chains_at_once<Isa>;
-  detail::philox_start<block_words<Isa>> blocks[chains / count];
+  detail::philox_start<block_words<Isa>> blocks[std::size_t{chains / count}];
   std::uint64_t seed = 0, stream = 0, index = 0;
   bool is_made = false;
 
