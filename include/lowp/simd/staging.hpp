@@ -11,8 +11,8 @@ namespace lowp::simd {
 template <class Isa, class Operand>
 using random_batches_of = random_batches<typename Isa::registers, rounding_type<Operand>>;
 
-/// Memory for a zero-padded last batch, for a batch that bypasses the caches, and for random bits. A
-/// store to a member of the accessor could change it, so its constants would be loaded for every
+/// Memory for a zero-padded last batch, for a batch that bypasses the caches, and for random bits.
+/// A store to a member of the accessor could change it, so its constants would be loaded for every
 /// pack.
 template <class Isa, class Operand>
 struct staging {
@@ -51,8 +51,8 @@ LOWP_HOST_FN void copy_out(void* to, void const* from, std::size_t bytes) {
     __builtin_memcpy(to, from, opaque_size(bytes));
 }
 
-/// Copies whole packs of a batch. Kernels call it: in each, it would take as long to compile as what
-/// they compute.
+/// Copies whole packs of a batch. Kernels call it: in each, it would take as long to compile as
+/// what they compute.
 struct copy_call {
   void* to;
   void const* from;
