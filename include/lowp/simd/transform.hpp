@@ -19,8 +19,8 @@ inline constexpr bool writes_blocks =
     requires { requires Operand::block > 0 && !Operand::is_read; };
 
 /// A call of the loop. `make_function()` returns the element function, which takes the operands'
-/// lanes by reference, in order. It changes those that are written. For a report it returns the
-/// requested update. Operand 0 is the one reported; the update comes from operand 1.
+/// lanes by reference, in order. It changes those that are written and, if there is a report,
+/// returns the requested update. Operand 0 is the one reported; the update comes from operand 1.
 template <class MakeFunction, class Report, class Indices, class... Operand>
 struct element_call;
 template <class MakeFunction, class Report, class... Operand>
@@ -107,10 +107,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
         for (int k = 0; k < left; k += Isa::lanes)
           elements<Isa>(function, k, left, totals, accessors...);
       }
-      if constexpr (has_blocks)
-        (accessors.end(first, valid, accessors...), ...);
-      else
-        (accessors.end(first, valid), ...);
+      (accessors.end(first, valid, accessors...), ...);
       if constexpr (requires { totals.end_batch(first, true, operands); })
         totals.end_batch(first + valid, first + valid == size.count, operands);
       else if constexpr (is_reported)
