@@ -88,7 +88,7 @@ FAULTS = [
     ("simd/streaming.hpp", "place % 16 == 0", "true", "simd/streaming"),
     ("simd/accessor.hpp", "registers::enter(copy_call{staged_, at_, valid * sizeof(T), false});", "{}", "simd/streaming"),
     ("simd/staging.hpp", "__builtin_memcpy(to, from, bytes);", "{}", "simd/streaming"),
-    ("simd/random.hpp", "order += count * Isa::lanes / 2;", "", "bits"),
+    ("simd/random.hpp", "order += W::count * Isa::lanes / 2;", "", "bits"),
     ("simd/streaming.hpp", "place_[i] == place && array_[i] != a", "place_[i] == place", "simd/streaming"),
     ("simd/streaming.hpp", "(reinterpret_cast<std::uintptr_t>(to) | bytes) % width == 0", "true", "simd/streaming"),
     ("lanes/exponential.hpp", "select(is_nan(x), x, detail::bounded_exp<detail::of_plus>(from_bits<F>(m)))", "detail::bounded_exp<detail::of_plus>(from_bits<F>(m))", "lanes/exponential"),

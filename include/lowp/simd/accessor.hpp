@@ -90,7 +90,8 @@ class accessor {
         copy_out<registers>(operand_.data + first, staged_, valid * sizeof(T));
     }
   }
-  /// Lets batches from `first` lie in the staging if their lines meet those of another array.
+  /// Lets batches from `first` lie in the staging if their lines meet those of another array. Other
+  /// processors than AMD's do not pay for a call.
   LOWP_HOST_FN void look_out(std::size_t first, arrays_at_once& arrays) {
     is_apart_ = is_amd() && arrays.meets(operand_.at(first), sizeof(T)) && !streams_;
   }

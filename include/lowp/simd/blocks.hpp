@@ -55,7 +55,7 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
     first_ = first;
     staged_values_ = values_ + first % capacity;
     std::uint16_t* const draws = random_ + first % capacity;
-    constexpr bool draws_there = staging<Isa, codes_type>::has_random;
+    constexpr bool draws_there = std::is_same_v<rounding_type<codes_type>, stochastic_fast>;
     codes_.template begin<Prefetches>(first, valid, static_cast<batch_start<registers>&&>(start),
                                       draws_there ? draws : nullptr);
     if constexpr (operand_type::is_random && !draws_there) {

@@ -93,23 +93,22 @@ inline constexpr auto order_of_blocks = [] {
 /// The start of a batch's blocks, for every operand of a kernel whose draw shares it.
 template <class Isa>
 struct batch_start {
-  static constexpr int count = chains_at_once<Isa>;
-  detail::philox_start<block_words<Isa>> blocks[std::size_t{chains / count}];
+  using W = block_words<Isa>;
+  detail::philox_start<W> blocks[std::size_t{chains / W::count}];
   std::uint64_t seed = 0, stream = 0, index = 0;
   bool is_made = false;
 
   LOWP_HOST_FN void make(random_source const& source, philox_keys const& keys,
                          std::uint64_t first) {
     if (is_made && seed == source.seed && stream == source.stream && index == first) return;
-    using W = block_words<Isa>;
     auto const* order = order_of_blocks<Isa>.data();
     LOWP_KEEP_LOOP
     for (auto& part : blocks) {
       W number, low = lane<W>::broadcast(static_cast<std::uint32_t>(source.counter(first)));
       __builtin_memcpy(&number.v, order, sizeof(number.v));
-      order += count * Isa::lanes / 2;
+      order += W::count * Isa::lanes / 2;
       LOWP_UNROLL
-      for (int i = 0; i < count; ++i) low.v[i] += number.v[i];
+      for (int i = 0; i < W::count; ++i) low.v[i] += number.v[i];
       part = source.start(low, keys);
     }
     seed = source.seed;
@@ -221,7 +220,7 @@ class random_batches {
     shift_ = static_cast<int>(index % batch<Isa>);
     index_ = index - static_cast<std::uint64_t>(shift_);
     first_key_ = random_source::index_of_key(index_) + 1;
-    // A call: Philox in every kernel would take as long to compile as the kernel.
+    // A call: a second copy of Philox in every kernel would take as long to compile as the kernel.
     if (batch_start<Isa> start; shift_ != 0) Isa::enter(refill_call{*this, start});
   }
 

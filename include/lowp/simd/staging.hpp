@@ -18,8 +18,6 @@ template <class Isa, class Operand>
 struct staging {
   alignas(64) typename storage_of<typename Operand::type>::type elements[batch<Isa>];
   struct nothing {};
-  static constexpr bool has_random =
-      Operand::is_random && std::is_same_v<rounding_type<Operand>, stochastic_fast>;
   [[no_unique_address]] std::conditional_t<Operand::is_random, random_batches_of<Isa, Operand>,
                                            nothing> random;
 
