@@ -8,6 +8,7 @@
 
 #include <lowp/base/hide_macros.inc>
 
+#include <lowp/simd/dispatch.hpp>
 #include <lowp/train/advice.hpp>
 
 #include <lowp/base/restore_macros.inc>

@@ -16,13 +16,7 @@
 #include <lowp/base/hide_macros.inc>
 
 #include <lowp/interop/view.hpp>
-#include <lowp/ops/cast.hpp>
-#include <lowp/ops/scaled_cast.hpp>
-#include <lowp/ops/split.hpp>
-#include <lowp/ops/transform.hpp>
-#include <lowp/storage/packed.hpp>
-#include <lowp/storage/scale.hpp>
-
-#define LOWP_CASTS(X) X(cast) X(scaled_cast) X(block_cast) X(split) X(join) X(resync) X(transform)
+#include <lowp/ops/casts.hpp>
+#include <lowp/simd/dispatch.hpp>
 
 #include <lowp/base/restore_macros.inc>

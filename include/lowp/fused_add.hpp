@@ -8,5 +8,6 @@
 #include <lowp/base/hide_macros.inc>
 
 #include <lowp/ops/fused_add.hpp>
+#include <lowp/simd/dispatch.hpp>
 
 #include <lowp/base/restore_macros.inc>

@@ -11,6 +11,7 @@
 #include <lowp/measure/census/abs_range.hpp>
 #include <lowp/measure/census/census.hpp>
 #include <lowp/measure/sums.hpp>
+#include <lowp/simd/dispatch.hpp>
 #include <lowp/train/gradients.hpp>
 
 #include <lowp/base/restore_macros.inc>

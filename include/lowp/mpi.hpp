@@ -5,5 +5,6 @@
 #include <lowp/base/hide_macros.inc>
 
 #include <lowp/distributed/mpi/communicator.hpp>
+#include <lowp/simd/dispatch.hpp>
 
 #include <lowp/base/restore_macros.inc>

@@ -19,5 +19,6 @@
 #include <lowp/quantization/block_products.hpp>
 #include <lowp/quantization/quantize.hpp>
 #include <lowp/quantization/scale_tiles.hpp>
+#include <lowp/simd/dispatch.hpp>
 
 #include <lowp/base/restore_macros.inc>

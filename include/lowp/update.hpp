@@ -12,12 +12,8 @@
 
 #include <lowp/base/hide_macros.inc>
 
-#include <lowp/ops/split.hpp>
-#include <lowp/train/gradients.hpp>
-#include <lowp/train/loss_scaler.hpp>
+#include <lowp/simd/dispatch.hpp>
 #include <lowp/train/tree_add.hpp>
-#include <lowp/train/update.hpp>
-
-#define LOWP_UPDATES(X) X(update) X(unscale) X(measure)
+#include <lowp/train/updates.hpp>
 
 #include <lowp/base/restore_macros.inc>

@@ -8,6 +8,7 @@
 #include <lowp/base/hide_macros.inc>
 
 #include <lowp/measure/census/abs_range.hpp>
+#include <lowp/simd/dispatch.hpp>
 #include <lowp/train/gradients.hpp>
 #include <lowp/watch/overflow_watch.hpp>
 #include <lowp/watch/stall_watch.hpp>

@@ -131,7 +131,7 @@ class Bench:
         shutil.copytree(self.root / "include", include)
         dispatch = include / "lowp/simd/dispatch.hpp"
         source = dispatch.read_text()
-        dispatch.write_text(re.sub(r"using native = isa_list<.*,.*>;", "using native = isa_list<portable>;", source))
+        dispatch.write_text(re.sub(r"struct native : isa_list<.*,.*> {};", "struct native : isa_list<portable> {};", source))
         return include
 
     def prepare(self, name):

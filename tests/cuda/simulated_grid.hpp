@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 #include <lowp/cuda/list.hpp>
+#include <lowp/cuda/rows/column_kernel.hpp>
+#include <lowp/cuda/rows/id_kernel.hpp>
 
 #include <algorithm>
 #include <array>

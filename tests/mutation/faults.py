@@ -77,7 +77,7 @@ FAULTS = [
     ("format/encode_in_range.hpp", "return max((a & binary32_infinity) + more, broadcast<U>((least << 23) + more));", "return max((a & binary32_infinity) + (dropped << 23), broadcast<U>((least + dropped) << 23));", "ops/cast"),
     ("simd/pairs.hpp", "random >> 16", "low_random", "train/update/stochastic"),
     ("simd/random.hpp", "is_made && seed == source.seed && stream == source.stream && index == first", "is_made", "train/update/stochastic"),
-    ("simd/transform.hpp", "first + valid == size.count", "false", "report/update_report"),
+    ("simd/transform.hpp", "first + valid == call.size.count", "false", "report/update_report"),
     # A moment that is not finite is not counted.
     ("simd/update_sums.hpp", "!are_small || !keeps_small<Operand>", "false", "report/moments"),
     ("simd/stored_moments.hpp", "!from.rule.stores_finite(from.scales[i])", "false", "report/moments"),

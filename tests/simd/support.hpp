@@ -22,7 +22,7 @@ struct backends_of<lowp::simd::isa_list<Isa...>> {
   using type = testing::Types<Isa...>;
 };
 // All that the library can choose from, slowest first.
-using backends = backends_of<lowp::simd::native>::type;
+using backends = backends_of<lowp::simd::native::list>::type;
 
 struct by_backend {
   template <class Isa>

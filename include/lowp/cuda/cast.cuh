@@ -4,8 +4,8 @@
 
 #include <lowp/base/hide_macros.inc>
 
-#include <lowp/cast.hpp>
 #include <lowp/cuda/on_stream.cuh>
+#include <lowp/ops/casts.hpp>
 
 namespace lowp::cuda {
 LOWP_CASTS(LOWP_ON_STREAM)

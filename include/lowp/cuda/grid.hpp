@@ -12,10 +12,10 @@
 //     has_one_text            optional: kernels have no text of their own for whole tiles
 #pragma once
 
-#include <lowp/cuda/rows/column_kernel.hpp>
-#include <lowp/cuda/rows/id_kernel.hpp>
+#include <lowp/cuda/kernel_operands.hpp>
 #include <lowp/ops/arguments.hpp>
-#include <lowp/simd/transform.hpp>
+#include <lowp/simd/element_call.hpp>
+#include <lowp/simd/rows/row_call.hpp>
 
 namespace lowp::cuda {
 
@@ -80,7 +80,8 @@ inline constexpr bool may_be_absent = requires { Make::may_be_absent; };
 template <class Grid>
 struct on_grid {
   static constexpr bool has_own_memory = true;
-  static constexpr std::uint32_t most_stride = most_columns;  ///< of rows
+  /// The most columns of rows, and their largest stride: no thread's next column exceeds 32 bits.
+  static constexpr std::uint32_t most_stride = 0x7fffffff;
 
   Grid& grid;
 
@@ -96,13 +97,12 @@ struct on_grid {
   }
   void operator()(auto const& call) const { run_row_call(grid, call); }
   /// Returns true if a block can keep a row of a summing_row_call.
-  [[nodiscard]] bool keeps_rows(auto const& call) const { return cuda::keeps_rows(grid, call); }
+  [[nodiscard]] bool keeps_rows(auto const& call) const { return may_keep_rows(grid, call); }
   /// Returns the number of rows below which groups of rows have lines of sums.
-  [[nodiscard]] std::size_t least_rows_of_runs() const {
-    if constexpr (requires { grid.least_rows_of_runs; })
-      return grid.least_rows_of_runs;
-    else
-      return simd::sum_lines::least_rows;
+  [[nodiscard]] std::size_t least_rows_of_runs() const
+    requires requires { Grid::least_rows_of_runs; }
+  {
+    return grid.least_rows_of_runs;
   }
   template <class Label>
   void operator()(simd::label_call<Label> const& call) const {

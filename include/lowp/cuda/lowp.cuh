@@ -51,6 +51,8 @@
 
 #include <lowp/cuda/cast.cuh>
 #include <lowp/cuda/rotated.hpp>
+#include <lowp/cuda/rows/column_kernel.hpp>
+#include <lowp/cuda/rows/id_kernel.hpp>
 #include <lowp/cuda/update.cuh>
 #include <lowp/lowp.hpp>
 #include <lowp/quantize.hpp>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <lowp/cuda/kernel_operand.hpp>
-#include <lowp/train/update.hpp>
 
 namespace lowp::cuda {
 
@@ -80,10 +79,11 @@ struct stored_number {
 struct at_stored_step {
   step_state const* state;
 
-  [[nodiscard]] detail::error_text check(auto optimizer, int moments) const {
+  /// Returns what is known of a step before it runs: all of the optimizer but its rate.
+  template <class Optimizer>
+  [[nodiscard]] std::pair<Optimizer, std::uint64_t> known(Optimizer optimizer) const {
     optimizer.lr = 0;
-    using detail::check_optimizer;
-    return check_optimizer(optimizer, 1, moments);
+    return {optimizer, 1};
   }
   template <class Element, class Optimizer>
   make_stored_step<Element, Optimizer> make(Optimizer const& optimizer) const {

@@ -5,7 +5,7 @@
 #include <lowp/base/hide_macros.inc>
 
 #include <lowp/cuda/on_stream.cuh>
-#include <lowp/update.hpp>
+#include <lowp/train/updates.hpp>
 
 namespace lowp::cuda {
 LOWP_UPDATES(LOWP_ON_STREAM)

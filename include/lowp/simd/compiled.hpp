@@ -4,8 +4,8 @@
 // with the part of the library that has the call; the top CMakeLists.txt names all parts.
 #pragma once
 
+#include <lowp/simd/element_call.hpp>
 #include <lowp/simd/rows/row_call.hpp>
-#include <lowp/simd/transform.hpp>
 
 // clang-format off
 

@@ -122,6 +122,7 @@ struct list_from<Least, Least, Faster...>
 
 template <backend... Isa>
 struct isa_list {
+  using list = isa_list;
   template <class Least>
   using from = typename list_from<Least, Isa...>::type;
 
@@ -157,11 +158,11 @@ struct isa_list {
 };
 
 #if defined(__x86_64__)
-using native = isa_list<portable, avx2, avx512, avx512_bf16>::from<least>;
+struct native : isa_list<portable, avx2, avx512, avx512_bf16>::from<least> {};
 #elif defined(__AARCH64EL__)
-using native = isa_list<portable, neon, neon_bf16>::from<least>;
+struct native : isa_list<portable, neon, neon_bf16>::from<least> {};
 #else
-using native = isa_list<portable>;
+struct native : isa_list<portable> {};
 #endif
 
 #endif

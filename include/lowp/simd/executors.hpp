@@ -14,10 +14,22 @@
 #pragma once
 
 #include <lowp/base/error_text.hpp>
+#include <lowp/base/environment.hpp>
 #include <lowp/simd/compiled.hpp>
-#include <lowp/simd/dispatch.hpp>
 
 namespace lowp::simd {
+
+inline namespace LOWP_UNIT {
+
+/// The backends of a unit, and the first of all. The doors of operations include simd/dispatch.hpp,
+/// which has them.
+struct native;
+struct portable;
+
+}  // namespace LOWP_UNIT
+
+template <class T, class Isa>
+struct pack;
 
 struct this_thread : detail::throwing {
   /// Runs a call on the chosen backend, in the environment of a kernel. `Backends` is an argument,

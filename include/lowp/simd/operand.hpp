@@ -81,6 +81,14 @@ namespace lowp::simd {
 /// Stands for "no report", and costs nothing.
 struct no_report {};
 
+/// The elements of a loop, and of the whole range if a thread has a part of it.
+struct loop_size {
+  std::size_t count, whole;
+
+  LOWP_HOST_FN loop_size(std::size_t elements) : loop_size(elements, elements) {}
+  LOWP_HOST_FN loop_size(std::size_t part, std::size_t all) : count(part), whole(all) {}
+};
+
 enum class access : std::uint8_t { read, write, read_write };
 
 /// The order of a range of elements, in place of that of packed codes.

@@ -6,14 +6,6 @@
 
 namespace lowp::simd {
 
-/// The elements of a loop, and of the whole range if a thread has a part of it.
-struct loop_size {
-  std::size_t count, whole;
-
-  LOWP_HOST_FN loop_size(std::size_t elements) : loop_size(elements, elements) {}
-  LOWP_HOST_FN loop_size(std::size_t part, std::size_t all) : count(part), whole(all) {}
-};
-
 /// Says that the processor gains by streamed stores and loses by prefetches, as Zen 4 and Zen 5 do
 /// (bench/README.md). With Cascade Lake it is the reverse. Emerald Rapids, which has AVX512_BF16,
 /// gains by both if whole lines are stored. STNP of AArch64 was measured on none.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <lowp/simd/accessor.hpp>
+#include <lowp/simd/element_call.hpp>
 #include <lowp/simd/update_sums.hpp>
 
 namespace lowp::simd {
@@ -18,51 +19,22 @@ template <class Operand>
 inline constexpr bool writes_blocks =
     requires { requires Operand::block > 0 && !Operand::is_read; };
 
-/// A call of the loop. `make_function()` returns the element function, which takes the operands'
-/// lanes by reference, in order. It changes those that are written and, if there is a report,
-/// returns the requested update. Operand 0 is the one reported; the update comes from operand 1.
-template <class MakeFunction, class Report, class Indices, class... Operand>
-struct element_call;
-template <class MakeFunction, class Report, class... Operand>
-element_call(MakeFunction, loop_size, Report*, Operand...)
-    -> element_call<MakeFunction, Report, std::index_sequence_for<Operand...>, Operand...>;
-template <class MakeFunction, class Report, std::size_t... K, class... Operand>
-struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...> {
-  MakeFunction make_function;
-  loop_size size;
-  Report* report;
-  tuple<Operand...> operands;
+/// The loop over the elements of a call.
+template <class Isa, class MakeFunction, class Report, std::size_t... K, class... Operand>
+struct element_loop<Isa,
+                    element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>> {
+  using call_type = element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>;
+  using registers = typename Isa::registers;
+  using F = pack<float, registers>;
 
-  LOWP_HOST_FN element_call(MakeFunction const& make, loop_size elements, Report* counts,
-                            Operand const&... each)
-      : make_function(make), size(elements), report(counts), operands{{each}...} {}
-
-  /// Returns a call for the `count` elements that begin at number `first`.
-  LOWP_HOST_FN element_call subrange(std::size_t first, std::size_t count, Report* counts) const {
-    return {make_function, {count, size.whole}, counts, get<K>(operands).after(first)...};
-  }
-
-  LOWP_HOST_FN void each_array(auto const& visit) const {
-    (visit_arrays(get<K>(operands), size.count, visit), ...);
-  }
-
-  template <class Isa>
-  LOWP_HOST_FN void body() const {
-    using function = decltype(make_function());
-    constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
-    loop<Isa>(make_function(),
-              accessor<Isa, Operand, kind>(get<K>(operands), size, staging<Isa, Operand>{})...);
-  }
-
- private:
-  template <class Isa, class Function, class... Accessor>
-  LOWP_HOST_FN void loop(Function const& function, Accessor&&... accessors) const {
-    using totals_type = typename totals_of<pack<float, typename Isa::registers>>::type;
+  template <class Function, class... Accessor>
+  LOWP_HOST_FN static void loop(call_type const& call, Function const& function,
+                                Accessor&&... accessors) {
     scratch_of<totals_type> scratch;  // apart, so that a write there cannot change the rest
-    auto totals = made_in<totals_type>(scratch, report);
+    auto totals = made_in<totals_type>(scratch, call.report);
     constexpr std::size_t step = batch<Isa>;
     std::size_t stretch = step, valid;
-    for (std::size_t first = 0; first < size.count; first += valid) {
+    for (std::size_t first = 0; first < call.size.count; first += valid) {
       if constexpr (!is_lean<Isa> &&
                     requires(arrays_at_once arrays) { (accessors.look_out(first, arrays), ...); })
         if (first % meeting == 0) {
@@ -71,11 +43,11 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
           if constexpr (may_be_stretched<totals_type, Accessor...>)
             stretch = (accessors.is_staged(is_long) || ...) ? step : longest_stretch<totals_type>();
         }
-      std::size_t const rest = size.count - first;
+      std::size_t const rest = call.size.count - first;
       valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
-      batch_start<typename Isa::registers> start;
+      batch_start<registers> start;
       constexpr bool is_late_now =
-          !is_lean<Isa> && (is_late<Operand...> || is_long_function<Isa, Function, Operand...>);
+          !is_lean<Isa> && (is_late<Operand...> || is_long_function<Function, Operand...>);
       constexpr bool in_words = !is_lean<Isa> && has_words<Accessor...>;
       constexpr bool in_pairs = !is_lean<Isa> && !is_late_now && may_be_paired<Accessor...>;
       if constexpr (in_words || in_pairs)
@@ -83,12 +55,12 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       else
         (accessors.template begin<prefetches>(first, valid, std::move(start)), ...);
       if constexpr (!is_lean<Isa> && !prefetches && requires { (accessors.prefetch(first), ...); })
-        if (size.whole >= beyond_caches &&
+        if (call.size.whole >= beyond_caches &&
             (!(Operand::is_written || ...) || (accessors.is_staged(false) || ...)))
           (accessors.prefetch(first), ...);  // steps and adds in place are not faster
       if constexpr (may_add_batch<totals_type>) {
         auto const result_at = [&](int place) __attribute__((always_inline)) {
-          pack<float, typename Isa::registers> value[] = {accessors.load(place)...};
+          F value[] = {accessors.load(place)...};
           return function(value[K]...);
         };
         read_batch<Isa, decltype(result_at)> const whole{result_at};
@@ -97,35 +69,35 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       }
       auto const left = static_cast<int>(valid);
       if constexpr (in_words) {
-        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<Isa, true>(function, k, accessors...);
+        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<true>(function, k, accessors...);
       } else if constexpr (in_pairs) {
         LOWP_UNROLL_BY_TWO
-        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
+        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<false>(function, k, accessors...);
       } else if constexpr (is_late_now) {
-        late_elements<Isa>(function, left, totals, accessors...);
+        late_elements(function, left, totals, accessors...);
       } else {
         for (int k = 0; k < left; k += Isa::lanes)
-          elements<Isa>(function, k, left, totals, accessors...);
+          elements(function, k, left, totals, accessors...);
       }
       (accessors.end(first, valid, accessors...), ...);
-      if constexpr (requires { totals.end_batch(first, true, operands); })
-        totals.end_batch(first + valid, first + valid == size.count, operands);
+      if constexpr (requires { totals.end_batch(first, true, call.operands); })
+        totals.end_batch(first + valid, first + valid == call.size.count, call.operands);
       else if constexpr (is_reported)
         totals.end_batch();
     }
     (accessors.finish(), ...);
-    if constexpr (requires { totals.finish(size.count); })
-      totals.finish(size.count);
+    if constexpr (requires { totals.finish(call.size.count); })
+      totals.finish(call.size.count);
     else if constexpr (is_reported)
-      report->add(totals.total(size.count));
+      call.report->add(totals.total(call.size.count));
   }
 
+ private:
   /// Computes elements, and rounds each parameter four packs later. What waits for a division would
   /// fill the schedulers, and the next divisions would wait for a place there.
-  template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
+  template <class Function, class Totals, class Parameter, class... Accessor>
   LOWP_HOST_FN static void late_elements(Function const& function, int end, Totals& totals,
                                          Parameter& p, Accessor&... others) {
-    using F = pack<float, typename Isa::registers>;
     constexpr int lag = 4 * Isa::lanes;
     alignas(64) float late_results[std::size_t{2 * lag}];  // and updates
     int k = 0;
@@ -138,16 +110,15 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
         function(value[K]...);
       store_others(k, totals, value, others...);
       float* const late = late_results + k % lag;
-      if (k >= lag) store_late<Isa, lag>(k - lag, end, late, totals, p);
+      if (k >= lag) store_late<lag>(k - lag, end, late, totals, p);
       value[0].store(late);
       if constexpr (is_reported) u.store(late + lag);
     }
     for (k = k < lag ? 0 : k - lag; k < end; k += Isa::lanes)
-      store_late<Isa, lag>(k, end, late_results + k % lag, totals, p);
+      store_late<lag>(k, end, late_results + k % lag, totals, p);
   }
-  template <class Isa, int Lag>
+  template <int Lag>
   LOWP_HOST_FN static void store_late(int k, int end, float const* late, auto& totals, auto& p) {
-    using F = pack<float, typename Isa::registers>;
     F const result = F::load(late);
     if constexpr (is_reported)
       simd::store_reported<Isa>(k, end, F::load(late + Lag), result, result, totals, p);
@@ -155,11 +126,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       p.template store<false>(k, result);
   }
 
-  template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
+  template <class Function, class Totals, class Parameter, class... Accessor>
   LOWP_HOST_FN static void elements(Function const& function, int k, int left, Totals& totals,
                                     Parameter& p, Accessor&... others) {
-    using registers = typename Isa::registers;
-    using F = pack<float, registers>;
     F value[] = {p.load(k), others.load(k)...};
     if constexpr (!is_reported) {
       function(value[K]...);
@@ -171,7 +140,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       store_others(k, totals, value, others...);
     } else if constexpr (requires { requires Totals::sees_moments; }) {
       function(value[K]...);
-      store_moments<Isa>(k, left, totals, value, p, others...);
+      store_moments(k, left, totals, value, p, others...);
       p.template store<false>(k, value[0]);  // last: after it the codes would be loaded again
     } else {
       auto const observed = function(value[K]...);
@@ -190,7 +159,6 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     }
   }
 
-  template <class F>
   LOWP_HOST_FN static void store_others([[maybe_unused]] int k, [[maybe_unused]] auto& totals,
                                         F const* value, auto&... others) {
     [[maybe_unused]] F const* each = value;
@@ -199,12 +167,12 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       for (std::size_t i = 2; i < sizeof...(K); ++i) totals.see_moment(value[i]);
   }
 
-  template <class Isa, class Totals, class F, std::size_t N, class... Accessor>
+  template <class Totals, std::size_t N, class... Accessor>
   LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
                                          Accessor&... accessors) {
-    (store_moment<Isa, static_cast<int>(K) - 2>(k, left, totals, value[K], accessors), ...);
+    (store_moment<static_cast<int>(K) - 2>(k, left, totals, value[K], accessors), ...);
   }
-  template <class Isa, int Moment, class Totals, class F, class Accessor>
+  template <int Moment, class Totals, class Accessor>
   LOWP_HOST_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
                                         Accessor& moment) {
     if constexpr (Moment >= 0) {  // operand 0 is the parameter, operand 1 the gradient
@@ -212,17 +180,16 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       auto const after = moment.template store<true>(k, exact).code;
       F const old = Accessor::decoded(before), now = Accessor::decoded(after);
       if (left - k < Isa::lanes)
-        totals.template add_masked<Moment>(first_lanes<typename Isa::registers>(left - k), before,
-                                           after, old, exact, now);
+        totals.template add_masked<Moment>(first_lanes<registers>(left - k), before, after, old,
+                                           exact, now);
       else
         totals.template add<Moment>(before, after, old, exact, now);
     }
   }
 
   /// Computes two packs at once, for less than twice the price of one.
-  template <class Isa, bool IsOfWords, class Function, class... Accessor>
+  template <bool IsOfWords, class Function, class... Accessor>
   LOWP_HOST_FN static void pair(Function const& function, int k, Accessor&... accessors) {
-    using F = pack<float, typename Isa::registers>;
     F first[sizeof...(K)], second[sizeof...(K)];
     (accessors.template load_pair<IsOfWords>(k, first[K], second[K]), ...);
     function(first[K]...);
@@ -237,7 +204,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       sizeof...(K) > 3 && (!is_reported || std::is_same_v<Report, update_report>) &&
       (!element_operand<P> || (is_reported ? holds_narrow<P> : (holds_narrow<Operand> && ...)));
   // So does the result of a function that is long. Dividing 16 floats takes longer than the wait.
-  template <class Isa, class Function, class P, class...>
+  template <class Function, class P, class...>
   static constexpr bool is_long_function = requires {
     Function::is_long;
   } && P::is_written && !(Operand::is_random || ...) && (Isa::lanes < 16 || holds_narrow<P>);
@@ -287,9 +254,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       return {};
   }
 
-  template <class F>
-  using totals_of = std::conditional_t<is_reported, detail::lanes_of_report<Report, F>,
-                                       std::type_identity<no_report>>;
+  using totals_type = typename std::conditional_t<is_reported, detail::lanes_of_report<Report, F>,
+                                                  std::type_identity<no_report>>::type;
 };
 
 LOWP_EXACT_END

@@ -12,8 +12,11 @@ namespace lowp::detail {
 struct known_step {
   std::uint64_t step;
 
-  [[nodiscard]] LOWP_HOST_FN error_text check(auto const& optimizer, int moments) const {
-    return check_optimizer(optimizer, step, moments);
+  /// Returns what is known of a step before it runs.
+  template <class Optimizer>
+  [[nodiscard]] LOWP_HOST_FN std::pair<Optimizer const&, std::uint64_t> known(
+      Optimizer const& optimizer) const {
+    return {optimizer, step};
   }
   template <class Element, class Optimizer>
   LOWP_HOST_FN make_step<Element, Optimizer> make(Optimizer const& optimizer) const {
@@ -67,7 +70,8 @@ struct step_check {
   int moments;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const*) const {
-    return source.check(optimizer, moments);
+    auto const& [known, step] = source.known(optimizer);
+    return check_optimizer(known, step, moments);
   }
 };
 

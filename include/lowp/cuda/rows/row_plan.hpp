@@ -36,7 +36,7 @@ struct row_kernel_call {
 
   Operation operation;
   std::uint64_t rows;
-  std::uint32_t columns;  ///< at most most_columns: see row_plan.hpp
+  std::uint32_t columns;  ///< at most on_grid::most_stride
   row_operand<To> to;
   Scores scores;
   Columns per_column;
@@ -55,9 +55,6 @@ struct row_kernel_call {
     row_runner<row_kernel_call, Thread>(*this, thread).run();
   }
 };
-
-/// The most columns, and the largest stride: no thread's next column exceeds 32 bits.
-inline constexpr std::uint32_t most_columns = 0x7fffffff;
 
 /// Bytes that are loaded as words.
 template <>
@@ -232,7 +229,7 @@ void run_row_call(Grid& grid, simd::summed_row_call<RowCall, Make, X, Addend> co
 
 /// Returns true if a block can keep a row of a call with its sums.
 template <class Grid, class RowCall, int Sums>
-bool keeps_rows(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call) {
+bool may_keep_rows(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call) {
   using scores = decltype(row_operands_of(call.scores));
   return plan_of<decltype(call.operation), scores, line_sums<Sums>>(grid, call.columns).is_cached;
 }

@@ -3,8 +3,8 @@
 // the folds. A GPU's kernel adds what it loads for them: see cuda/rows/row_sum.hpp.
 #pragma once
 
+#include <lowp/simd/element_call.hpp>
 #include <lowp/simd/rows/row_call.hpp>
-#include <lowp/simd/transform.hpp>
 
 namespace lowp::simd {
 
