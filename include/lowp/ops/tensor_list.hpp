@@ -4,6 +4,7 @@
 
 #include <lowp/simd/executors.hpp>
 
+#include <string_view>
 #include <vector>
 
 namespace lowp {

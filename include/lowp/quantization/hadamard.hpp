@@ -5,6 +5,7 @@
 
 #include <lowp/ops/cast.hpp>
 #include <lowp/quantization/scale_rules.hpp>
+#include <lowp/simd/accessor.hpp>
 
 namespace lowp {
 

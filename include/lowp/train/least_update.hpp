@@ -6,6 +6,8 @@
 #include <lowp/ops/storage_operands.hpp>
 #include <lowp/ops/transform.hpp>
 
+#include <string_view>
+
 namespace lowp {
 
 /// Ways to keep a parameter, the smallest first.
