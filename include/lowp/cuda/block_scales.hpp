@@ -239,7 +239,7 @@ class block_scales<blocked_kernel_operand<Block, Codes, Rule>, Rows> {
 
   template <int Finders, class Thread>
   LOWP_FN static auto together_with(Thread const& thread) {
-    return scale_group<Thread, threads, square, Finders>{thread};
+    return scale_group<Thread, threads, square, Finders>{{thread}};
   }
 
   unsigned char* scales_;

@@ -65,11 +65,7 @@ class accessor<composite_kernel_operand<std::index_sequence<K...>, Layout, Part.
     for (int k = 0; k < chunk_size; ++k) x[k] = value(pass, k);
   }
 
-  LOWP_FN auto& keyed()
-    requires(operand_type::has_keys)
-  {
-    return part<rounded>::value;
-  }
+  LOWP_FN auto& keyed() { return part<rounded>::value; }
   LOWP_FN chunk_bits bits(std::uint64_t first) const { return part<rounded>::value.bits(first); }
   LOWP_FN void clear() { (part<K>::value.clear(), ...); }
   LOWP_FN void encode(auto const&, float const (&x)[chunk_size], std::uint64_t first, int,

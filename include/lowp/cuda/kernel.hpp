@@ -214,7 +214,7 @@ class tile_runner<Text, Thread, Function, Report, std::index_sequence<K...>, Ker
         else if constexpr (requires { requires totals::sees_groups; })
           report_.counted.set(k, k < count, function_(x[K][k]...));
         else if (auto const observed = function_(x[K][k]...); k < count)
-          report_.add(observed);
+          report_.counted.add(observed);
       }
       if constexpr (shares_scales<Parameter, Accessor...>)
         p.encode_found(thread_, pass, x[0], other..., at, count, of_tensor());
