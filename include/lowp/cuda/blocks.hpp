@@ -10,8 +10,8 @@ namespace lowp::cuda {
 /// whole number of blocks.
 template <int Block, class Codes, class Rule, bool IsComputed, class Hardware, int Rows>
 class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware, Rows>
-    : public block_scales<blocked_kernel_operand<Block, Codes, Rule>, Rows> {
-  using base = block_scales<blocked_kernel_operand<Block, Codes, Rule>, Rows>;
+    : public block_scales<Block, Codes, Rule, Rows> {
+  using base = block_scales<Block, Codes, Rule, Rows>;
   using base::has_tiles, base::has_own_codes, base::pairs, base::operand_, base::scale_,
       base::largest_, base::factor_, base::needs_rule_, base::rule_of;
   using typename base::operand_type, typename base::scale_type, typename base::word,

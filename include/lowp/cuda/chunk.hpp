@@ -155,12 +155,8 @@ class chunk {
     return bytes_.word[k / per_word] >> (k % per_word * element_bits) &
            (element_bytes == 1 ? 0xffff : 0xffffffff);
   }
-  /// Returns the bytes with the signs of every other code, beginning with code 0 or 1.
-  LOWP_FN std::uint32_t signs(int i) const
-    requires(element_bytes == 2)
-  {
-    return lane<code_type>::high_bytes(bytes_.word, i);
-  }
+  /// Returns the bytes with the signs of every other code of 16 bits, beginning with code 0 or 1.
+  LOWP_FN std::uint32_t signs(int i) const { return lane<code_type>::high_bytes(bytes_.word, i); }
   /// Returns true if a narrow code's magnitude is Least or more: adding the rest up to the sign's
   /// bit sets that bit.
   template <std::uint32_t Least>

@@ -15,8 +15,8 @@ struct composite_kernel_operand;
 template <std::size_t... K, class Layout, class... Part>
 struct composite_kernel_operand<std::index_sequence<K...>, Layout, Part...> : indexed<K, Part>... {
   using codec_type = typename Layout::template codec<std::uint32_t>;
-  static constexpr bool is_collective = false, finds_scales = false,
-                        has_keys = (makes_keys<Part> || ...);
+  static constexpr bool is_collective = false, finds_scales = false, has_few_blocks = false,
+                        has_keys = (Part::has_keys || ...);
   static constexpr std::uint64_t chunks_of_square = 1;
   static constexpr int parts = sizeof...(Part);
   static constexpr int bytes_read = (0 + ... + Part::bytes_read);

@@ -18,13 +18,11 @@ concept report_pointer = std::is_pointer_v<T> && requires {
   typename detail::lanes_of_report<std::remove_pointer_t<T>, float>::type;
 };
 
-template <class T>
-bool is_null_report([[maybe_unused]] T const& x) {
-  if constexpr (report_pointer<T>)
-    return x == nullptr;
-  else
-    return false;
+template <report_pointer T>
+bool is_null_report(T const& x) {
+  return x == nullptr;
 }
+bool is_null_report(auto const&) { return false; }
 
 /// Converts an argument in device memory: a pointer to its object, a range to a span.
 template <class T>

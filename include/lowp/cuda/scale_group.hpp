@@ -182,23 +182,11 @@ struct shared_tables {
 };
 template <class KernelOperand>
 inline constexpr bool keeps_tables = requires { requires KernelOperand::tables::exist; };
-template <class KernelOperand>
-inline constexpr bool needs_few_blocks = requires { requires KernelOperand::has_few_blocks; };
 
 /// A thread of a block whose shared memory a report needs: it reads tables where they lie.
 template <class Thread>
 struct thread_without_tables : Thread {
   static constexpr bool keeps_no_tables = true;
 };
-
-/// Copies the tables of operands: decode and encode read there.
-template <class... KernelOperand>
-LOWP_FN void keep_tables(auto const& thread) {
-  auto const copy = [&]<class S>(std::type_identity<S>) {
-    if constexpr (keeps_tables<S>) S::tables::copy(thread);
-  };
-  (copy(std::type_identity<KernelOperand>{}), ...);
-  if constexpr ((keeps_tables<KernelOperand> || ...)) thread.barrier();
-}
 
 }  // namespace lowp::cuda
