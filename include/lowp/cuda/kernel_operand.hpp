@@ -79,8 +79,7 @@ using kernel_rounding = std::conditional_t<std::same_as<R, nearest_even> || deta
                                                detail::has_device_mode<R>,
                                            R, rounding_mode>;
 
-// The mode, and the source of its random bits. A mode in device memory gives both in its own way:
-// see replay.hpp.
+// The mode, and the source of its random bits, also of a mode in device memory: see replay.hpp.
 template <class R>
 LOWP_FN decltype(auto) mode_of(R const& rounding) {
   if constexpr (detail::has_device_mode<R>)
