@@ -54,7 +54,7 @@ FAULTS = [
     ("thread.cuh", "max.NaN.f16x2", "max.f16x2", "storage", "*of_blocks", False),
     ("chunk.hpp", "high_bytes(bytes_.word, i)", "high_bytes(bytes_.word, 0)", "storage", "*of_blocks", False),
     ("accessor.hpp", "magnitudes(4), magnitudes(6)", "magnitudes(4), magnitudes(4)", "storage", "*of_blocks", False),
-    ("scale_group.hpp", "x[2 * i] = is_upper ? other : own;", "x[2 * i] = own;", "storage", "*of_blocks", False),
+    ("scale_group.hpp", "x[2 * i] = is_upper_one ? other : own;", "x[2 * i] = own;", "storage", "*of_blocks", False),
     ("scale_group.hpp", "if (turns > 0 && turns < chunks) chunks = turns;", "", "storage", "*of_tiles", False),
     # Threads that work together.
     ("thread.cuh", "return atomicAdd(reinterpret_cast<unsigned long long*>(&word), x);", "std::uint64_t const was = word; word += x; return was;", "reports", "*amax*:*census*", True),

@@ -332,7 +332,7 @@ FAULTS = [
     ("io/safetensors/writer.hpp", "t.begin += bytes.size();", "", "io/safetensors"),
     # Around the recipes: kernels of tiles, the Hadamard transform, products of blocks, tiles of scales.
     ("cuda/scale_group.hpp", "i < first + Square && i < thread.threads()", "i < first + of_warp", "quantization/recipes"),
-    ("cuda/scale_group.hpp", "x[2 * i + 1] = is_upper ? own : other;", "x[2 * i + 1] = own;", "quantization/recipes"),
+    ("cuda/scale_group.hpp", "x[2 * i + 1] = is_upper_one ? own : other;", "x[2 * i + 1] = own;", "quantization/recipes"),
     ("cuda/scale_group.hpp", "max_among<chunk_size, 32>(max_of_block(x))", "max_of_block(x)", "quantization/recipes"),
     ("cuda/scale_group.hpp", "sums[i] = lanes::add(sums[i], sums[i + half]);", "sums[i] = sums[i + half];", "quantization/recipes"),
     ("cuda/block_scales.hpp", "place < finders && is_present(pass)", "is_present(pass)", "quantization/recipes"),

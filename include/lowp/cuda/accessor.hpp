@@ -137,12 +137,9 @@ class accessor {
     return {before_[pass].signs(0), before_[pass].signs(1)};
   }
 
-  /// Returns the accessor whose mode needs keys, and its source of draws.
-  LOWP_FN accessor& keyed()
-    requires(KernelOperand::has_keys)
-  {
-    return *this;
-  }
+  static constexpr bool has_keys = KernelOperand::has_keys;
+  /// Returns the accessor whose mode may need keys, and its source of draws.
+  LOWP_FN accessor& keyed() { return *this; }
   LOWP_FN detail::random_origin const& origin() const { return origin_; }
   LOWP_FN void take(shared_blocks const& blocks) {
     shared_ = blocks;
@@ -151,7 +148,7 @@ class accessor {
   /// Returns random bits for the elements from `first` on, if the mode needs any.
   LOWP_FN chunk_bits bits(std::uint64_t first) const {
     if constexpr (KernelOperand::is_random) {
-      if constexpr (KernelOperand::has_keys)
+      if constexpr (has_keys)
         if (is_shared_) return {shared_, first};
       if (detail::draws_bits<rounding> || origin_.is_on)
         return {own_blocks{origin_.source, philox()}, origin_.offset + first};

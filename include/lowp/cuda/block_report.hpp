@@ -117,7 +117,6 @@ class block_report {
     if (number_ != none && number_ != number) flush();
     number_ = number;
   }
-  LOWP_FN void add(auto const& observed) { counted.add(observed); }
   /// Ends a tile's chunk `number` with `count` elements.
   LOWP_FN void end_chunk(int count, int number, bool is_last) {
     if constexpr (is_histogram)
@@ -158,11 +157,11 @@ class block_report {
   static constexpr bool is_histogram = requires { totals::bins; };
   static constexpr std::uint32_t none = 0xffffffff;
 
-  LOWP_FN std::uint32_t* counters() const { return thread_.template counters<totals::bins>(); }
   /// Calls fn for each bin, in one of the block's threads.
   LOWP_FN void for_each_bin(auto const& fn) const {
+    auto* const counters = thread_.template counters<totals::bins>();
     for (unsigned bin = thread_.thread(); bin < totals::bins; bin += thread_.threads())
-      fn(counters()[bin], bin);
+      fn(counters[bin], bin);
   }
 
   Thread const& thread_;

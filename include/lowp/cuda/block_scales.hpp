@@ -14,7 +14,7 @@ struct blocked_kernel_operand {
   static constexpr bool is_collective = Codes::is_written || tables::exist;
   /// True for an output: a kernel finds its blocks' scales before it rounds.
   static constexpr bool finds_scales = Codes::is_written && !Codes::is_read;
-  static constexpr bool has_keys = makes_keys<Codes>;
+  static constexpr bool has_keys = Codes::has_keys;
   /// True if a block of threads does much once: it reads tables, or makes three tensors' keys.
   static constexpr bool has_few_blocks = tables::exist || (Codes::is_read && Codes::is_written);
   static constexpr bool has_tiles = requires { requires Rule::has_tiles; };
@@ -29,10 +29,8 @@ struct blocked_kernel_operand {
 };
 
 /// The part of a block's accessor that finds the scales of its passes.
-template <class Operand, int Rows>
-class block_scales;
 template <int Block, class Codes, class Rule, int Rows>
-class block_scales<blocked_kernel_operand<Block, Codes, Rule>, Rows> {
+class block_scales {
  protected:
   using operand_type = blocked_kernel_operand<Block, Codes, Rule>;
   using scale_type = typename Rule::scale_type;
@@ -239,7 +237,7 @@ class block_scales<blocked_kernel_operand<Block, Codes, Rule>, Rows> {
 
   template <int Finders, class Thread>
   LOWP_FN static auto together_with(Thread const& thread) {
-    return scale_group<Thread, threads, square, Finders>{thread};
+    return scale_group<Thread, threads, square, Finders>{{thread}};
   }
 
   unsigned char* scales_;

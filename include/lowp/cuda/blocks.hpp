@@ -10,14 +10,13 @@ namespace lowp::cuda {
 /// whole number of blocks.
 template <int Block, class Codes, class Rule, bool IsComputed, class Hardware, int Rows>
 class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware, Rows>
-    : public block_scales<blocked_kernel_operand<Block, Codes, Rule>, Rows> {
-  using base = block_scales<blocked_kernel_operand<Block, Codes, Rule>, Rows>;
+    : public block_scales<Block, Codes, Rule, Rows> {
+  using base = block_scales<Block, Codes, Rule, Rows>;
   using base::has_tiles, base::has_own_codes, base::pairs, base::operand_, base::scale_,
       base::largest_, base::factor_, base::needs_rule_, base::rule_of;
   using typename base::operand_type, typename base::scale_type, typename base::word,
       typename base::tables;
   using code_accessor = accessor<Codes, IsComputed, Hardware, Rows>;
-  using encoding = scaled_encoding<Codes, Rule, Hardware, code_accessor::encodes>;
 
  public:
   static constexpr bool keeps_small = false;  // the block's other threads may have a large one
@@ -50,11 +49,7 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
     }
   }
 
-  LOWP_FN auto& keyed()
-    requires(operand_type::has_keys)
-  {
-    return codes_;
-  }
+  LOWP_FN auto& keyed() { return codes_; }
 
   /// `tensor` has `numbers` and `counts`, for a rule that has tiles. Elements after the last one
   /// are zeros then, or the smallest of a format without zero.
@@ -66,17 +61,17 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
           thread, 0, x, [&](int) { return chunk_place(first); }, [&](int) { return count != 0; },
           tensor);
       needs_rule_ = base::template needs_rule<1>(tensor);
-      round(thread, 0, x, encoding::signs_of(x), first, count, tensor);
+      round(thread, 0, x, signs_of(x), first, count, tensor);
     }
   }
 
   /// Encodes a pass's chunk by the scale that was found.
   LOWP_FN void encode_found(auto const& thread, int pass, float const (&x)[chunk_size],
                             auto const& from, std::uint64_t first, int count, auto const& tensor) {
-    if constexpr (encoding::encodes_nibbles && requires { from.signs(pass); })
+    if constexpr (encodes_nibbles && requires { from.signs(pass); })
       round(thread, pass, x, from.signs(pass), first, count, tensor);
     else
-      round(thread, pass, x, encoding::signs_of(x), first, count, tensor);
+      round(thread, pass, x, signs_of(x), first, count, tensor);
   }
 
   // Return the value to which an element was encoded, and false if all of them are finite.
@@ -94,6 +89,36 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
   }
 
  private:
+  // Faster ways from scaled elements to codes than the rule's own.
+  static constexpr bool is_to_nearest =
+      std::same_as<mode_type<typename Codes::rounding_type>, nearest_even>;
+  static constexpr bool is_packed = !std::same_as<typename Codes::order, simd::unpacked>;
+  static constexpr bool encodes_plainly =
+      !code_accessor::encodes && requires(Rule rule, float x) { rule.is_plain(lanes::bits(x), x); };
+  static constexpr bool encodes_nibbles =
+      encodes_plainly && is_packed && detail::has_nibbles<Codes::type::descriptor, std::uint32_t> &&
+      (is_to_nearest || detail::draws_bits<mode_type<typename Codes::rounding_type>>);
+  // By one instruction for two.
+  static constexpr bool converts_nibbles =
+      encodes_plainly && is_packed && is_to_nearest &&
+      requires(float const (&x)[std::size_t{chunk_size}]) {
+        Hardware::nibbles(std::type_identity<typename Codes::type>{}, x);
+      };
+
+  template <class F>
+  LOWP_FN static auto signs_of([[maybe_unused]] F const (&x)[chunk_size]) {
+    if constexpr (encodes_nibbles)
+      return detail::signs_for_nibbles(x);
+    else
+      return 0;
+  }
+  template <class F>
+  LOWP_FN static F without_sign_for_nibbles(F const& x) {
+    if constexpr (encodes_nibbles && !converts_nibbles)
+      return lane<F>::absolute(x);
+    else
+      return x;
+  }
   LOWP_FN scale_type written_scale() const { return __builtin_bit_cast(scale_type, scale_[0][0]); }
   LOWP_FN void round(auto const& thread, int pass, float const (&x)[chunk_size], auto const& signs,
                      std::uint64_t first, int count, auto const& tensor) {
@@ -124,15 +149,32 @@ class accessor<blocked_kernel_operand<Block, Codes, Rule>, IsComputed, Hardware,
       for (int k = 0; k < chunk_size; ++k) codes_.set_code(k, each[k].random_or_code);
       return;
     }
-    if constexpr (tables::exist) return encoding::encode_by_tables(codes_, factor, present, thread);
+    if constexpr (tables::exist) {  // to nearest, and the divisor permits the factor
+      detail::block_divisor const divisor(factor);
+      codes_.clear();
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        codes_.set_code(k, Rule::encode_plain(present(k), divisor, tables::of(thread)));
+      return;
+    }
     float scaled[chunk_size];
-    encoding::scale(rule, x, factor, scaled);
-    if constexpr (encoding::converts_nibbles) {
+    bool divides = false;
+    if constexpr (requires { rule.divides(); }) divides = rule.divides();
+    if (divides) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        scaled[k] = lanes::div(without_sign_for_nibbles(x[k]), factor);
+    } else {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < chunk_size; ++k)
+        scaled[k] = lanes::mul(without_sign_for_nibbles(x[k]), factor);
+    }
+    if constexpr (converts_nibbles) {
       codes_.set_nibbles(Hardware::nibbles(std::type_identity<typename Codes::type>{}, scaled));
-    } else if constexpr (encoding::encodes_nibbles) {
+    } else if constexpr (encodes_nibbles) {
       codes_.set_nibbles(detail::encode_nibbles<Codes::type::descriptor>(scaled, signs, rounding,
                                                                          codes_.bits(first)));
-    } else if constexpr (encoding::encodes_plainly) {
+    } else if constexpr (encodes_plainly) {
       chunk_bits const random = codes_.bits(first);
       codes_.clear();
       LOWP_UNROLL_ON_GPU

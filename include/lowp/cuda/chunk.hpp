@@ -21,8 +21,7 @@ struct chunk_place {
   LOWP_FN operator std::uint64_t() const { return of_first_pass + further; }
 };
 
-/// Returns the bytes of one access to elements of T at pointers that are aligned to `width`. Every
-/// pointer is aligned to one element.
+/// Returns the bytes of an access to elements of T at pointers aligned to `width`, at least to T.
 template <class T>
 LOWP_FN constexpr int access_bytes(int width) {
   constexpr int element = sizeof(T), all = chunk_size * element;
@@ -155,14 +154,9 @@ class chunk {
     return bytes_.word[k / per_word] >> (k % per_word * element_bits) &
            (element_bytes == 1 ? 0xffff : 0xffffffff);
   }
-  /// Returns the bytes with the signs of every other code, beginning with code 0 or 1.
-  LOWP_FN std::uint32_t signs(int i) const
-    requires(element_bytes == 2)
-  {
-    return lane<code_type>::high_bytes(bytes_.word, i);
-  }
-  /// Returns true if a narrow code's magnitude is Least or more: adding the rest up to the sign's
-  /// bit sets that bit.
+  /// Returns the bytes with the signs of every other code of 16 bits, beginning with code 0 or 1.
+  LOWP_FN std::uint32_t signs(int i) const { return lane<code_type>::high_bytes(bytes_.word, i); }
+  /// Returns true if a narrow code's magnitude is Least or more: then a sum sets the sign's bit.
   template <std::uint32_t Least>
   LOWP_FN bool has_magnitude() const {
     constexpr std::uint32_t ones = element_bits == 8 ? 0x01010101 : 0x00010001;
@@ -207,8 +201,7 @@ class chunk {
   chunk_bytes<chunk_size * element_bytes> bytes_;
 };
 
-/// Eight packed codes in registers, as they lie in memory: four or six bytes. Two chunks share no
-/// byte.
+/// Eight packed codes in registers, as they lie in memory: four or six bytes of this chunk alone.
 template <class T>
 class chunk<T, pair_order> {
   static constexpr int bits = T::descriptor.bits();

@@ -15,8 +15,8 @@ struct composite_kernel_operand;
 template <std::size_t... K, class Layout, class... Part>
 struct composite_kernel_operand<std::index_sequence<K...>, Layout, Part...> : indexed<K, Part>... {
   using codec_type = typename Layout::template codec<std::uint32_t>;
-  static constexpr bool is_collective = false, finds_scales = false,
-                        has_keys = (makes_keys<Part> || ...);
+  static constexpr bool is_collective = false, finds_scales = false, has_few_blocks = false,
+                        has_keys = (Part::has_keys || ...);
   static constexpr std::uint64_t chunks_of_square = 1;
   static constexpr int parts = sizeof...(Part);
   static constexpr int bytes_read = (0 + ... + Part::bytes_read);
@@ -65,11 +65,7 @@ class accessor<composite_kernel_operand<std::index_sequence<K...>, Layout, Part.
     for (int k = 0; k < chunk_size; ++k) x[k] = value(pass, k);
   }
 
-  LOWP_FN auto& keyed()
-    requires(operand_type::has_keys)
-  {
-    return part<rounded>::value;
-  }
+  LOWP_FN auto& keyed() { return part<rounded>::value; }
   LOWP_FN chunk_bits bits(std::uint64_t first) const { return part<rounded>::value.bits(first); }
   LOWP_FN void clear() { (part<K>::value.clear(), ...); }
   LOWP_FN void encode(auto const&, float const (&x)[chunk_size], std::uint64_t first, int,

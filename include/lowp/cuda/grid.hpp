@@ -26,7 +26,7 @@ inline constexpr std::size_t parameter_bytes = 32764;
 /// True if threads of a block wait for each other.
 template <class Report, class... KernelOperand>
 inline constexpr bool works_together =
-    is_reported<Report> || ((KernelOperand::is_collective || makes_keys<KernelOperand>) || ...);
+    is_reported<Report> || ((KernelOperand::is_collective || KernelOperand::has_keys) || ...);
 
 /// A kernel and its arguments, which a grid's threads get by value.
 template <kernel_text Text, class Make, class Report, class Table, class Indices,
@@ -44,7 +44,7 @@ struct kernel_call<Text, Make, Report, Table, std::index_sequence<K...>, KernelO
   static constexpr bool is_collective = works_together<Report, KernelOperand...>;
 
   /// True if a block has to do much once, however few its tiles are.
-  static constexpr bool has_few_blocks = (needs_few_blocks<KernelOperand> || ...);
+  static constexpr bool has_few_blocks = (KernelOperand::has_few_blocks || ...);
 
   Make make_function;
   Report* reports;
@@ -60,7 +60,11 @@ struct kernel_call<Text, Make, Report, Table, std::index_sequence<K...>, KernelO
     if constexpr (is_reported<Report> && (keeps_tables<KernelOperand> || ...)) {
       run_tiles(thread_without_tables<Thread>{thread}, function);
     } else {
-      keep_tables<KernelOperand...>(thread);
+      auto const keep_tables = [&]<class S>(std::type_identity<S>) {
+        if constexpr (keeps_tables<S>) S::tables::copy(thread);
+      };
+      (keep_tables(std::type_identity<KernelOperand>{}), ...);
+      if constexpr ((keeps_tables<KernelOperand> || ...)) thread.barrier();
       run_tiles(thread, function);
     }
   }

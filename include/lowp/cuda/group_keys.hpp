@@ -61,7 +61,8 @@ LOWP_FN void make_group_keys(auto const& thread, std::uint64_t begin, auto&... a
   auto const each_keyed = [&](auto const& body) {
     unsigned number = 0;
     auto const visit = [&](auto& each) {
-      if constexpr (requires { each.keyed(); }) body(number++, each.keyed());
+      if constexpr (requires { requires std::remove_cvref_t<decltype(each.keyed())>::has_keys; })
+        body(number++, each.keyed());
     };
     (visit(accessors), ...);
   };

@@ -67,9 +67,8 @@ class tile_runner<Text, Thread, Function, Report, std::index_sequence<K...>, Ker
   static constexpr bool sums_by_warps = requires { requires totals::sums_by_warps; };
   static constexpr bool sees_blocks = requires { requires totals::sees_blocks; };
   /// The operands whose draws have keys. Those of squares are not in the order of memory.
-  static constexpr int keyed = sees_blocks ? 0 : (0 + ... + int{makes_keys<KernelOperand>});
+  static constexpr int keyed = sees_blocks ? 0 : (0 + ... + int{KernelOperand::has_keys});
   static_assert(!sums_by_warps || 32 * chunk_size == 256, "a warp's chunks are not a group");
-  using others = std::make_index_sequence<sizeof...(KernelOperand) - 1>;
 
  public:
   LOWP_FN tile_runner(Thread const& thread, Function const& function, Report* reports,
@@ -164,7 +163,8 @@ class tile_runner<Text, Thread, Function, Report, std::index_sequence<K...>, Ker
     for (int pass = 0; pass < passes; ++pass) {
       int const count = IsWhole ? chunk_size : valid(at(pass), end);
       if (count != 0 || is_collective || sums_by_warps)
-        run_chunk<IsWhole>(others{}, pass, place(pass), count, p, other...);
+        run_chunk<IsWhole>(std::index_sequence_for<Accessor...>{}, pass, place(pass), count, p,
+                           other...);
     }
   }
   /// True if a copy's scales are found for all passes at once.
@@ -214,7 +214,7 @@ class tile_runner<Text, Thread, Function, Report, std::index_sequence<K...>, Ker
         else if constexpr (requires { requires totals::sees_groups; })
           report_.counted.set(k, k < count, function_(x[K][k]...));
         else if (auto const observed = function_(x[K][k]...); k < count)
-          report_.add(observed);
+          report_.counted.add(observed);
       }
       if constexpr (shares_scales<Parameter, Accessor...>)
         p.encode_found(thread_, pass, x[0], other..., at, count, of_tensor());

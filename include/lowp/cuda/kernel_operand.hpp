@@ -79,8 +79,7 @@ using kernel_rounding = std::conditional_t<std::same_as<R, nearest_even> || deta
                                                detail::has_device_mode<R>,
                                            R, rounding_mode>;
 
-// The mode, and the source of its random bits. A mode in device memory gives both in its own way:
-// see replay.hpp.
+// The mode, and the source of its random bits, also of a mode in device memory: see replay.hpp.
 template <class R>
 LOWP_FN decltype(auto) mode_of(R const& rounding) {
   if constexpr (detail::has_device_mode<R>)
@@ -136,7 +135,7 @@ struct kernel_operand {
   using rounding_type = R;
   /// True if threads need each other to encode or store.
   static constexpr bool is_collective = A != access::read && std::same_as<Order, split_order>;
-  static constexpr bool finds_scales = false;
+  static constexpr bool finds_scales = false, has_few_blocks = false;
   /// The chunks of a square of elements that threads must see together.
   static constexpr std::uint64_t chunks_of_square = 1;
   static constexpr int parts = 1;
@@ -183,15 +182,10 @@ inline constexpr int most_written<First, Rest...> =
 
 /// The runs of whole chunks: two if floats are written, four if doubles are.
 template <class... KernelOperand>
-inline constexpr int runs_of_chunk = 1;
-template <class... KernelOperand>
-  requires(KernelOperand::permits_runs && ...)
-inline constexpr int runs_of_chunk<KernelOperand...> =
-    most_written<KernelOperand...> > 2 ? most_written<KernelOperand...> / 2 : 1;
-
-/// True for an operand of keys, by itself or in a part.
-template <class KernelOperand>
-inline constexpr bool makes_keys = requires { requires KernelOperand::has_keys; };
+inline constexpr int runs_of_chunk =
+    (KernelOperand::permits_runs && ...) && most_written<KernelOperand...> > 2
+        ? most_written<KernelOperand...> / 2
+        : 1;
 
 /// True for an output of random rounding.
 template <class KernelOperand>

@@ -17,9 +17,7 @@ bool permits(int width, T const* data) {
 inline bool permits(int, std::byte const*) { return true; }
 
 /// Returns the widest accesses that are permitted.
-template <class IsPermitted>
-  requires std::predicate<IsPermitted const&, int>
-int widest(IsPermitted const& is_permitted) {
+int widest(auto const& is_permitted) {
   for (int const width : widths)
     if (is_permitted(width)) return width;
   return 1;

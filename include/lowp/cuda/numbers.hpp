@@ -12,13 +12,11 @@ template <detail::plain_number T, class Code>
 LOWP_FN double widened(Code code) {
   if constexpr (std::same_as<T, double>) {
     return lanes::from_bits<double>(code);
-  } else if constexpr (sizeof(T) == 8) {
-    std::uint64_t word = code;
-    constexpr std::uint64_t shortest = std::uint64_t{1} << 53,
-                            origin = std::is_signed_v<T> ? shortest : 0;
-    if (word + origin > shortest + origin) detail::make_odd_multiple<11>(word);
-    return static_cast<double>(static_cast<T>(word));
   } else {
+    if constexpr (sizeof(T) == 8) {
+      constexpr Code shortest = Code{1} << 53, origin = std::is_signed_v<T> ? shortest : 0;
+      if (code + origin > shortest + origin) detail::make_odd_multiple<11>(code);
+    }
     return static_cast<double>(static_cast<T>(code));
   }
 }

@@ -18,13 +18,11 @@ concept report_pointer = std::is_pointer_v<T> && requires {
   typename detail::lanes_of_report<std::remove_pointer_t<T>, float>::type;
 };
 
-template <class T>
-bool is_null_report([[maybe_unused]] T const& x) {
-  if constexpr (report_pointer<T>)
-    return x == nullptr;
-  else
-    return false;
+template <report_pointer T>
+bool is_null_report(T const& x) {
+  return x == nullptr;
 }
+bool is_null_report(auto const&) { return false; }
 
 /// Converts an argument in device memory: a pointer to its object, a range to a span.
 template <class T>
@@ -87,25 +85,9 @@ template <class Reason, class First, class... Rest>
 struct call_on_stream<detail::call_unless<Reason, First, Rest...>>
     : call_on_stream<detail::call_unless<Reason, detail::first<First>, Rest...>> {};
 
-/// The options of an operation, its fourth argument; otherwise a type that nothing makes.
-template <class Operation>
-struct options_of {
-  struct type {
-    type() = delete;
-  };
-};
-template <class Operation>
-  requires requires { typename Operation::options_type; }
-struct options_of<Operation> {
-  using type = typename Operation::options_type;
-};
-
 /// An operation on a stream, as a function object. It throws, or returns a status.
 template <template <class> class Operation, bool Throws>
-class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::type {
-  using options_type = typename options_of<Operation<on_grid<gpu_grid>>>::type;
-
- public:
+struct on_stream : call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::type {
   using call_on_stream<typename Operation<on_grid<gpu_grid>>::calls>::type::type::operator();
 
   template <class... Arguments>
@@ -115,11 +97,11 @@ class on_stream : public call_on_stream<typename Operation<on_grid<gpu_grid>>::c
     return run(stream, std::forward<Arguments>(arguments)...);
   }
   /// The same call with options in braces, which name no type.
-  template <class A, class B, class C, class... Rest>
-    requires std::invocable<Operation<on_grid<gpu_grid>> const&, argument_t<A>, argument_t<B>,
-                            argument_t<C>, options_type const&, argument_t<Rest>...>
-  auto operator()(cudaStream_t stream, A&& a, B&& b, C&& c, options_type const& options,
-                  Rest&&... rest) const {
+  template <class A, class B, class C, class... Rest, class On = Operation<on_grid<gpu_grid>>>
+    requires std::invocable<On const&, argument_t<A>, argument_t<B>, argument_t<C>,
+                            typename On::options_type const&, argument_t<Rest>...>
+  auto operator()(cudaStream_t stream, A&& a, B&& b, C&& c,
+                  typename On::options_type const& options, Rest&&... rest) const {
     return run(stream, std::forward<A>(a), std::forward<B>(b), std::forward<C>(c), options,
                std::forward<Rest>(rest)...);
   }

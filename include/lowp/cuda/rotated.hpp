@@ -9,9 +9,10 @@ namespace lowp::cuda {
 
 template <int Points, class Elements, class Rounded>
 struct rotated_kernel_operand {
-  static constexpr bool is_collective = true, finds_scales = false;
+  static constexpr bool is_collective = true, finds_scales = false, has_few_blocks = false,
+                        has_keys = false, permits_runs = false;
   static constexpr std::uint64_t chunks_of_square = 1;
-  static constexpr int parts = 1, bytes_read = Elements::bytes_read;
+  static constexpr int parts = 1, bytes_read = Elements::bytes_read, bytes_written = 0;
 
   Elements elements;
   hadamard_signs<Points> signs;

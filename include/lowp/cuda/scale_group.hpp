@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The threads that hold a block of scaled elements, or a square tile of them, and what they find
-// together; and faster ways from scaled elements to codes than a rule's own. See kernel.hpp for a
-// `Thread`.
+// together. See kernel.hpp for a `Thread`.
 #pragma once
 
 #include <lowp/cuda/accessor.hpp>
@@ -51,8 +50,9 @@ LOWP_FN constexpr std::uint64_t chunks_of_tile(unsigned threads) {
 /// @tparam Square   the chunks of a square tile, which are successive in the order of threads
 /// @tparam Finders  the threads of a block that find scales, of every Finders-th pass each
 template <class Thread, int Threads, std::uint64_t Square, int Finders>
-struct scale_group {
-  Thread const& thread;
+struct scale_group : detail::warp<Thread> {
+  using warp = detail::warp<Thread>;
+  using warp::thread, warp::is_upper;
 
   /// Leaves a thread the words of its own passes, each the larger one of two or more threads':
   ///
@@ -62,11 +62,11 @@ struct scale_group {
   template <int Distance, int N>
   LOWP_FN void divide(std::uint32_t* x) const {
     if constexpr (Distance < Finders) {
-      bool const is_upper = (thread.thread() & Distance) != 0;
+      bool const is_upper_one = is_upper(Distance);
       LOWP_UNROLL_ON_GPU
       for (int i = 0; i < N / 2; ++i) {
-        std::uint32_t const kept = is_upper ? x[2 * i + 1] : x[2 * i];
-        std::uint32_t const given = is_upper ? x[2 * i] : x[2 * i + 1];
+        std::uint32_t const kept = is_upper_one ? x[2 * i + 1] : x[2 * i];
+        std::uint32_t const given = is_upper_one ? x[2 * i] : x[2 * i + 1];
         x[i] = lanes::max(kept, thread.template exchanged<Distance>(given));
       }
       divide<2 * Distance, N / 2>(x);
@@ -76,12 +76,12 @@ struct scale_group {
   template <int Distance, int N>
   LOWP_FN void spread(float* x) const {
     if constexpr (Distance != 0) {
-      bool const is_upper = (thread.thread() & Distance) != 0;
+      bool const is_upper_one = is_upper(Distance);
       LOWP_UNROLL_ON_GPU
       for (int i = N / (2 * Distance) - 1; i >= 0; --i) {
-        float const own = x[i], other = detail::warp<Thread>{thread}.template other<Distance>(own);
-        x[2 * i] = is_upper ? other : own;
-        x[2 * i + 1] = is_upper ? own : other;
+        float const own = x[i], other = warp::template other<Distance>(own);
+        x[2 * i] = is_upper_one ? other : own;
+        x[2 * i + 1] = is_upper_one ? own : other;
       }
       spread<Distance / 2, N>(x);
     }
@@ -89,11 +89,11 @@ struct scale_group {
 
   /// Returns the largest word of a block's threads, after `divide`.
   LOWP_FN std::uint32_t max_of_block(std::uint32_t x) const {
-    return detail::warp<Thread>{thread}.template max_among<Finders, Threads>(x);
+    return warp::template max_among<Finders, Threads>(x);
   }
   /// Returns the largest word of the threads that have a square of a strip.
   LOWP_FN std::uint32_t max_of_strip(std::uint32_t x) const {
-    return detail::warp<Thread>{thread}.template max_among<chunk_size, 32>(max_of_block(x));
+    return warp::template max_among<chunk_size, 32>(max_of_block(x));
   }
   /// Adds the sums of a square's rows in a strip, as a tree. A thread has those of N passes.
   template <int N>
@@ -103,15 +103,14 @@ struct scale_group {
       LOWP_UNROLL_ON_GPU
       for (int i = 0; i < half; ++i) sums[i] = lanes::add(sums[i], sums[i + half]);
     }
-    detail::warp<Thread> const warp{thread};
-    return warp.template sum_of_two<8>(warp.template sum_of_two<16>(sums[0]));
+    return warp::template sum_of_two<8>(warp::template sum_of_two<16>(sums[0]));
   }
   /// Returns the largest of a square, or of all threads of a GPU's block if a square has more.
   /// @param x  the largest word of a row of the square
   LOWP_FN std::uint32_t max_of_square(std::uint32_t x) const {
     constexpr unsigned of_warp = 32;
     constexpr int together = static_cast<int>(Square < of_warp ? Square : of_warp);
-    x = detail::warp<Thread>{thread}.template max_among<Threads, together>(x);
+    x = warp::template max_among<Threads, together>(x);
     if constexpr (Square > of_warp) {
       auto* const words = thread.template shared<std::uint32_t>();
       words[thread.thread()] = x;
@@ -127,12 +126,11 @@ struct scale_group {
 
   /// Returns the better one of two scales. A block's neighbours try one each.
   LOWP_FN auto better_of_two(auto const& candidate) const {
-    detail::warp<Thread> const warp{thread};
-    auto const own = candidate(warp.is_upper(1));
+    auto const own = candidate(is_upper(1));
     decltype(candidate(true)) const other{
-        {thread.template exchanged<1>(own.scale.code), warp.template other<1>(own.scale.factor)},
-        warp.template other<1>(own.error)};
-    return warp.is_upper(1) ? own.or_that_to_four(other) : other.or_that_to_four(own);
+        {thread.template exchanged<1>(own.scale.code), warp::template other<1>(own.scale.factor)},
+        warp::template other<1>(own.error)};
+    return is_upper(1) ? own.or_that_to_four(other) : other.or_that_to_four(own);
   }
   /// Adds up the errors of two chunks, a row, in order. Rules choose for such rows alone.
   LOWP_FN float sum_of_errors([[maybe_unused]] float const* x,
@@ -184,81 +182,11 @@ struct shared_tables {
 };
 template <class KernelOperand>
 inline constexpr bool keeps_tables = requires { requires KernelOperand::tables::exist; };
-template <class KernelOperand>
-inline constexpr bool needs_few_blocks = requires { requires KernelOperand::has_few_blocks; };
 
 /// A thread of a block whose shared memory a report needs: it reads tables where they lie.
 template <class Thread>
 struct thread_without_tables : Thread {
   static constexpr bool keeps_no_tables = true;
-};
-
-/// Copies the tables of operands: decode and encode read there.
-template <class... KernelOperand>
-LOWP_FN void keep_tables(auto const& thread) {
-  auto const copy = [&]<class S>(std::type_identity<S>) {
-    if constexpr (keeps_tables<S>) S::tables::copy(thread);
-  };
-  (copy(std::type_identity<KernelOperand>{}), ...);
-  if constexpr ((keeps_tables<KernelOperand> || ...)) thread.barrier();
-}
-
-/// @tparam CodesEncode  true if the accessor of the codes has a faster way itself
-template <class Codes, class Rule, class Hardware, bool CodesEncode>
-struct scaled_encoding {
-  static constexpr bool is_to_nearest =
-      std::is_same_v<mode_type<typename Codes::rounding_type>, nearest_even>;
-  static constexpr bool is_packed = !std::is_same_v<typename Codes::order, simd::unpacked>;
-  static constexpr bool encodes_plainly =
-      !CodesEncode && requires(Rule rule, float x) { rule.is_plain(lanes::bits(x), x); };
-  static constexpr bool encodes_nibbles =
-      encodes_plainly && is_packed && detail::has_nibbles<Codes::type::descriptor, std::uint32_t> &&
-      (is_to_nearest || detail::draws_bits<mode_type<typename Codes::rounding_type>>);
-  // By one instruction for two.
-  static constexpr bool converts_nibbles =
-      encodes_plainly && is_packed && is_to_nearest &&
-      requires(float const (&x)[std::size_t{chunk_size}]) {
-        Hardware::nibbles(std::type_identity<typename Codes::type>{}, x);
-      };
-
-  /// Encodes to nearest a block of which block_divisor permits the factor.
-  LOWP_FN static void encode_by_tables(auto& codes, float factor, auto const& x,
-                                       auto const& thread) {
-    detail::block_divisor const divisor(factor);
-    codes.clear();
-    LOWP_UNROLL_ON_GPU
-    for (int k = 0; k < chunk_size; ++k)
-      codes.set_code(k, Rule::encode_plain(x(k), divisor, shared_tables<Rule>::of(thread)));
-  }
-
-  LOWP_FN static void scale(Rule const& rule, float const (&x)[chunk_size], float factor,
-                            float (&scaled)[chunk_size]) {
-    bool divides = false;
-    if constexpr (requires { rule.divides(); }) divides = rule.divides();
-    if (divides) {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k)
-        scaled[k] = lanes::div(without_sign_for_nibbles(x[k]), factor);
-    } else {
-      LOWP_UNROLL_ON_GPU
-      for (int k = 0; k < chunk_size; ++k)
-        scaled[k] = lanes::mul(without_sign_for_nibbles(x[k]), factor);
-    }
-  }
-  template <class F>
-  LOWP_FN static F without_sign_for_nibbles(F const& x) {
-    if constexpr (encodes_nibbles && !converts_nibbles)
-      return lane<F>::absolute(x);
-    else
-      return x;
-  }
-  template <class F>
-  LOWP_FN static auto signs_of([[maybe_unused]] F const (&x)[chunk_size]) {
-    if constexpr (encodes_nibbles)
-      return detail::signs_for_nibbles(x);
-    else
-      return 0;
-  }
 };
 
 }  // namespace lowp::cuda

@@ -64,8 +64,7 @@ struct tuning {
   /// Blocks that keep a GPU busy: two for each of 132 multiprocessors.
   static constexpr std::size_t busy_blocks = 264;
 
-  /// The blocks whose rows share a multiprocessor's memory, so that one computes while another
-  /// waits for its threads.
+  /// The blocks whose rows share a multiprocessor's memory: one computes while another waits.
   static constexpr int blocks_with_rows = 2;
 };
 
