@@ -137,11 +137,8 @@ using needs_storage =
     needs<Name, not_a_writable_range_such_as_std_span_x_data_x_size_nor_a_storage_without_blocks>;
 
 template <class T>
-struct of_one_tensor : std::type_identity<T> {};
-template <report_list T>
-struct of_one_tensor<T> : std::type_identity<listed_report<T>&> {};
-template <class T>
-using as_of_one_tensor = typename of_one_tensor<T>::type;
+using as_of_one_tensor =
+    std::conditional_t<report_list<T>, std::add_lvalue_reference_t<listed_report<T>>, T>;
 
 /// An operation that takes each tensor of a list, with these arguments for all of them.
 template <class Operation, class List, class... Rest>
@@ -175,8 +172,7 @@ inline namespace LOWP_UNIT {
 /// Returns the error text of a list of reports with another size than the list of tensors.
 error_text check_reports(char const* function, auto const& list, auto&... rest) {
   if constexpr (!(report_list<decltype(rest)> || ...)) return {};
-  std::size_t tensors = 0;
-  for ([[maybe_unused]] auto const& tensor : list) ++tensors;
+  auto const tensors = static_cast<std::size_t>(std::ranges::distance(list));
   error_text wrong;
   auto const check = [&](auto& argument) {
     if constexpr (report_list<decltype(argument)>) {

@@ -176,10 +176,7 @@ struct made_of_number {
 
 template <class Function, number_argument N>
 LOWP_HOST_FN auto make_of(N const& n) {
-  if constexpr (stored_number<N>)
-    return made_of_number<Function, N>{n};
-  else
-    return made_of_number<Function, float_argument>{n};
+  return made_of_number<Function, std::conditional_t<stored_number<N>, N, float_argument>>{n};
 }
 
 /// to = from * scale. Returns `from`, which an amax measures.

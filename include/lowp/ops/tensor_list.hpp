@@ -177,17 +177,13 @@ struct list_recorder : Executor {
   std::uint32_t number;
 
   void operator()(auto const& call) const {
-    call.each_array([&](auto const& array) { add(array); });
+    call.each_array([&]<class T>(std::span<T> array) {
+      arrays.add(array.data(), array.size_bytes(), number, !std::is_const_v<T>);
+    });
   }
   void refuse_if(error_text const& what) const { wrong = what; }
   /// Returns true after the first tensor: the numbers of a call are the same for all.
   [[nodiscard]] bool knows_numbers() const { return number != 0; }
-
- private:
-  template <class T>
-  void add(std::span<T> array) const {
-    arrays.add(array.data(), array.size_bytes(), number, !std::is_const_v<T>);
-  }
 };
 
 /// Returns 'name', or the number of a tensor without a name.
@@ -214,8 +210,7 @@ template <class Executor, class List, class Call>
     call(recorder, tensor, recorder.number);
     if (!wrong.empty()) return text_in_tensor(wrong, tensor_text(list, recorder.number));
     if (recorder.number == 0)
-      arrays.reserve(static_cast<std::size_t>(
-          std::ranges::distance(std::ranges::begin(list), std::ranges::end(list))));
+      arrays.reserve(static_cast<std::size_t>(std::ranges::distance(list)));
     ++recorder.number;
   }
   auto const [one, other] = arrays.find_overlap();
