@@ -62,20 +62,16 @@
 #define LOWP_UNROLL _Pragma("unroll")
 #define LOWP_UNROLL_BY_TWO _Pragma("unroll 2")
 #define LOWP_KEEP_LOOP _Pragma("unroll 1")
-#elif defined(__CUDACC__)  // nvcc's host pass knows neither spelling
+#define LOWP_UNROLL_ON_GPU LOWP_UNROLL  // no variable can index a thread's registers
+#elif defined(__CUDACC__)               // nvcc's host pass knows neither spelling
 #define LOWP_UNROLL
 #define LOWP_UNROLL_BY_TWO
 #define LOWP_KEEP_LOOP
+#define LOWP_UNROLL_ON_GPU
 #else
 #define LOWP_UNROLL _Pragma("GCC unroll 16")
 #define LOWP_UNROLL_BY_TWO _Pragma("GCC unroll 2")
 #define LOWP_KEEP_LOOP _Pragma("GCC unroll 1")  // unrolled, it would be larger or spill
-#endif
-
-// Unrolls loops over a GPU thread's registers, which no variable can index.
-#if defined(__CUDA_ARCH__)
-#define LOWP_UNROLL_ON_GPU LOWP_UNROLL
-#else
 #define LOWP_UNROLL_ON_GPU
 #endif
 

@@ -209,8 +209,7 @@ template <class Executor, class List, class Call>
   for (auto const& tensor : list) {
     call(recorder, tensor, recorder.number);
     if (!wrong.empty()) return text_in_tensor(wrong, tensor_text(list, recorder.number));
-    if (recorder.number == 0)
-      arrays.reserve(static_cast<std::size_t>(std::ranges::distance(list)));
+    if (recorder.number == 0) arrays.reserve(static_cast<std::size_t>(std::ranges::distance(list)));
     ++recorder.number;
   }
   auto const [one, other] = arrays.find_overlap();
