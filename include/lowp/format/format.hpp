@@ -131,15 +131,11 @@ struct format {
   LOWP_FN constexpr bool is_valid() const { return error() == format_error::none; }
 };
 
-namespace detail {
-// A type of the error, because compilers name the types of a constraint that is not satisfied.
-template <class Error>
-concept no_error = Error::value == format_error::none;
-}  // namespace detail
-
-/// A format that the library computes with: format::error() returns none.
+/// A format that the library computes with: format::error() returns none. Types are compared,
+/// because compilers name those of a constraint that is not satisfied.
 template <format F>
-concept valid_format = detail::no_error<std::integral_constant<format_error, F.error()>>;
+concept valid_format = std::same_as<std::integral_constant<format_error, F.error()>,
+                                    std::integral_constant<format_error, format_error::none>>;
 
 template <format F, bool IsImplicit = false>
   requires valid_format<F>

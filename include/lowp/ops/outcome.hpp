@@ -6,9 +6,8 @@
 #include <lowp/report/moment_report.hpp>
 #include <lowp/simd/operand.hpp>
 
-namespace lowp {
+namespace lowp::detail {
 
-namespace detail {
 template <class T>
 concept reports_update = one_of<T, update_report, update_amax, moment_report>;
 /// The report of a list of reports, one for each tensor, or void.
@@ -32,17 +31,13 @@ template <class T>
 inline constexpr bool is_outcome<T> = reports_update<T> || std::same_as<T, overflow>;
 template <class Report>
 inline constexpr bool is_outcome<overflow, Report> = reports_update<Report>;
-}  // namespace detail
 
 /// `()`, `(overflow)`, `(report&)` or `(overflow, report&)`. The report is an update_report, an
 /// update_amax or, of an optimizer's step, a moment_report.
 template <class... T>
-concept policy_then_report = detail::is_outcome<std::remove_cvref_t<T>...> &&
-                             ((!detail::reports_update<std::remove_cvref_t<T>> ||
-                               std::same_as<T, std::remove_cvref_t<T>&>) &&
-                              ...);
-
-namespace detail {
+concept policy_then_report =
+    is_outcome<std::remove_cvref_t<T>...> &&
+    ((!reports_update<std::remove_cvref_t<T>> || std::same_as<T, std::remove_cvref_t<T>&>) && ...);
 
 /// A rounding, a policy and a report, each optional. IsRounding says that the first is a rounding.
 template <bool IsRounding, class First, class... Rest>
@@ -84,6 +79,4 @@ LOWP_HOST_FN simd::no_report* report_among() { return nullptr; }
 LOWP_HOST_FN auto* report_among(reports_update auto& report) { return &report; }
 LOWP_HOST_FN auto* report_among(auto const&, auto&... rest) { return report_among(rest...); }
 
-}  // namespace detail
-
-}  // namespace lowp
+}  // namespace lowp::detail
