@@ -75,12 +75,13 @@ inline constexpr format binary32{8, 23, 127}, binary64{11, 52, 1023}, binary128{
 template <format F, class Bits>
 LOWP_FN constexpr unpacked unpack_fields(bool negative, int field, Bits significand) {
   constexpr int width = 8 * sizeof(Bits);
-  Bits const below_top = significand << (width - F.significand_bits);
+  Bits const below_top = significand & ((Bits{1} << F.significand_bits) - 1);
   if (field == (1 << F.exponent_bits) - 1)
     return {.negative = negative,
             .infinite = below_top == 0,
             .nan = below_top != 0,
-            .payload = static_cast<std::uint32_t>(below_top >> (width - 32))};
+            .payload = static_cast<std::uint32_t>(below_top << (width - F.significand_bits) >>
+                                                  (width - 32))};
   return normalized(negative, significand, (field ? field : 1) - F.bias - F.significand_bits);
 }
 /// Unpacks a pattern. No instruction touches the value, so nothing flushes a subnormal.
@@ -88,8 +89,9 @@ template <format F, class Bits = std::uint64_t>
 LOWP_FN constexpr unpacked unpack_pattern(std::type_identity_t<Bits> b) {
   constexpr Bits hidden_one = Bits{1} << F.significand_bits;
   int const field = static_cast<int>(b >> F.significand_bits) & ((1 << F.exponent_bits) - 1);
+  Bits const significand = b & (hidden_one - 1);
   return unpack_fields<F>(b >> F.magnitude_bits(), field,
-                          (b & (hidden_one - 1)) | (field ? hidden_one : 0));
+                          field ? significand | hidden_one : significand);
 }
 LOWP_FN constexpr unpacked unpack(double x) {
   return unpack_pattern<binary64>(__builtin_bit_cast(std::uint64_t, x));
