@@ -76,8 +76,7 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
   constexpr bool in_torch = is_16_bit || is_ocp_fp8 || is_fnuz;
 
   special_codes s = standard_special_codes<F>(false);
-  // ml_dtypes keeps no payload, and a NaN that the format cannot hold becomes the zero of the other
-  // sign.
+  // ml_dtypes keeps no payload, and a NaN that a format lacks becomes the zero of the other sign.
   special_codes ml_dtypes = s;
   if (!is_float16) ml_dtypes.nan_payload = 0;
   if (is_mx) ml_dtypes.nan[1] = 0;

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/ops/roles.hpp>
-#include <lowp/simd/operand.hpp>
 #include <lowp/storage/block_scaled.hpp>
 #include <lowp/storage/companded_blocks.hpp>
 #include <lowp/storage/corrected.hpp>
