@@ -71,27 +71,23 @@ LOWP_FN constexpr unpacked normalized(bool negative, Bits bits, int scale) {
 
 inline constexpr format binary32{8, 23, 127}, binary64{11, 52, 1023}, binary128{15, 112, 16383};
 
-/// Unpacks the fields of a pattern. The significand has its leading one, hidden or not.
-template <format F, class Bits>
-LOWP_FN constexpr unpacked unpack_fields(bool negative, int field, Bits significand) {
-  constexpr int width = 8 * sizeof(Bits);
-  Bits const below_top = significand & ((Bits{1} << F.significand_bits) - 1);
-  if (field == (1 << F.exponent_bits) - 1)
-    return {.negative = negative,
-            .infinite = below_top == 0,
-            .nan = below_top != 0,
-            .payload = static_cast<std::uint32_t>(below_top << (width - F.significand_bits) >>
-                                                  (width - 32))};
-  return normalized(negative, significand, (field ? field : 1) - F.bias - F.significand_bits);
-}
 /// Unpacks a pattern. No instruction touches the value, so nothing flushes a subnormal.
 template <format F, class Bits = std::uint64_t>
 LOWP_FN constexpr unpacked unpack_pattern(std::type_identity_t<Bits> b) {
   constexpr Bits hidden_one = Bits{1} << F.significand_bits;
-  int const field = static_cast<int>(b >> F.significand_bits) & ((1 << F.exponent_bits) - 1);
+  constexpr int width = 8 * sizeof(Bits);
+  constexpr int last_field = (1 << F.exponent_bits) - 1;
+  bool const negative = b >> F.magnitude_bits();
+  int const field = static_cast<int>(b >> F.significand_bits) & last_field;
   Bits const significand = b & (hidden_one - 1);
-  return unpack_fields<F>(b >> F.magnitude_bits(), field,
-                          field ? significand | hidden_one : significand);
+  if (field == last_field)
+    return {.negative = negative,
+            .infinite = significand == 0,
+            .nan = significand != 0,
+            .payload = static_cast<std::uint32_t>(significand << (width - F.significand_bits) >>
+                                                  (width - 32))};
+  return normalized(negative, field ? significand | hidden_one : significand,
+                    (field ? field : 1) - F.bias - F.significand_bits);
 }
 LOWP_FN constexpr unpacked unpack(double x) {
   return unpack_pattern<binary64>(__builtin_bit_cast(std::uint64_t, x));
@@ -132,8 +128,15 @@ LOWP_FN constexpr unpacked unpack(long double x) {
     std::uint16_t sign_and_exponent;
   } b;
   __builtin_memcpy(&b, &x, 10);
-  return unpack_fields<format{15, 63, 16383}>(b.sign_and_exponent >> 15,
-                                              b.sign_and_exponent & 0x7fff, b.significand);
+  bool const negative = b.sign_and_exponent >> 15;
+  int const field = b.sign_and_exponent & 0x7fff;
+  std::uint64_t const below_top = b.significand << 1;
+  if (field == 0x7fff)
+    return {.negative = negative,
+            .infinite = below_top == 0,
+            .nan = below_top != 0,
+            .payload = static_cast<std::uint32_t>(below_top >> 32)};
+  return normalized(negative, b.significand, (field ? field : 1) - 16446);
 #endif
 }
 
