@@ -15,9 +15,8 @@
 #include <lowp/value.hpp>
 
 // The operations of every executor: openmp.hpp and cuda/lowp.cuh make theirs from this list.
+#define LOWP_OPERATIONS(X) LOWP_CASTS(X) LOWP_UPDATES(X) LOWP_OTHERS(X)
 // clang-format off
-#define LOWP_OPERATIONS(X) \
-  LOWP_CASTS(X) LOWP_UPDATES(X) LOWP_OTHERS(X)
 #define LOWP_OTHERS(X) \
   X(fused_add) X(adafactor_direction) X(sum) X(dot) \
   LOWP_ACTIVATIONS(LOWP_FOUR_OF_ACTIVATION, X) \

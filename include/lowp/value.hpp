@@ -6,7 +6,6 @@
 
 #include <lowp/format/arithmetic.hpp>
 #include <lowp/format/basic_float.hpp>
-#include <lowp/format/cmath.hpp>
 #include <lowp/format/math.hpp>
 
 #include <lowp/base/restore_macros.inc>

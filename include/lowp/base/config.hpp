@@ -62,20 +62,16 @@
 #define LOWP_UNROLL _Pragma("unroll")
 #define LOWP_UNROLL_BY_TWO _Pragma("unroll 2")
 #define LOWP_KEEP_LOOP _Pragma("unroll 1")
-#elif defined(__CUDACC__)  // nvcc's host pass knows neither spelling
+#define LOWP_UNROLL_ON_GPU LOWP_UNROLL  // no variable can index a thread's registers
+#elif defined(__CUDACC__)               // nvcc's host pass knows neither spelling
 #define LOWP_UNROLL
 #define LOWP_UNROLL_BY_TWO
 #define LOWP_KEEP_LOOP
+#define LOWP_UNROLL_ON_GPU
 #else
 #define LOWP_UNROLL _Pragma("GCC unroll 16")
 #define LOWP_UNROLL_BY_TWO _Pragma("GCC unroll 2")
 #define LOWP_KEEP_LOOP _Pragma("GCC unroll 1")  // unrolled, it would be larger or spill
-#endif
-
-// Unrolls loops over a GPU thread's registers, which no variable can index.
-#if defined(__CUDA_ARCH__)
-#define LOWP_UNROLL_ON_GPU LOWP_UNROLL
-#else
 #define LOWP_UNROLL_ON_GPU
 #endif
 
@@ -137,11 +133,10 @@
 #define LOWP_LAYERS_BEGIN LOWP_EXACT_BEGIN
 #endif
 
-// Kernels live in an inline namespace that spells the unit's own instruction sets. Units built with
-// different flags therefore never share a kernel. The namespace spells exceptions, too: a unit
-// without them must not lend its trap. It also spells what else decides the list of backends. Each
-// flag, such as __SSE3__, expands to 1 or to its own name. Only LOWP_HAS_1 is a macro, which puts a
-// 1 in the second place.
+// Kernels live in an inline namespace that spells the unit's own instruction sets: units built with
+// different flags never share a kernel. It also spells what decides the list of backends, and
+// exceptions: a unit without them must not lend its trap. A flag such as __SSE3__ expands to 1 or
+// to its own name. Only LOWP_HAS_1 is a macro, which puts a 1 in the second place.
 #define LOWP_HAS_1 , 1
 #define LOWP_SECOND_(first, second, ...) second
 #define LOWP_SECOND(...) LOWP_SECOND_(__VA_ARGS__)

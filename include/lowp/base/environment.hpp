@@ -11,11 +11,8 @@ namespace lowp::detail {
 /// point, because compilers move that work out. It calls a function marked LOWP_OPAQUE instead.
 class default_environment {
  public:
-#if defined(__CUDA_ARCH__)
-  LOWP_FN default_environment() {}  // a GPU has no other environment
-#elif defined(__aarch64__)
-  /// Clears FPCR: nearest even, subnormals kept, NaN payloads kept, IEEE's halves, no trap (Arm
-  /// Architecture Reference Manual, C5.2.8). FPSR has the status flags.
+#if defined(__aarch64__) && !defined(__CUDA_ARCH__)
+  /// Clears FPCR, which also keeps NaN payloads (Arm Architecture Reference Manual, C5.2.8).
   LOWP_HOST_FN default_environment() {
     asm volatile("mrs %0, fpcr\n\tmrs %1, fpsr\n\tmsr fpcr, xzr"
                  : "=&r"(callers_), "=r"(callers_flags_)::"memory");
@@ -26,7 +23,7 @@ class default_environment {
 
  private:
   std::uint64_t callers_, callers_flags_;
-#elif defined(__SSE__)
+#elif defined(__SSE__) && !defined(__CUDA_ARCH__)
   /// All exceptions masked, everything else clear (Intel SDM volume 1, 10.2.3).
   static constexpr std::uint32_t mxcsr = 0x1f80;
 
@@ -52,7 +49,7 @@ class default_environment {
 
   std::uint32_t callers_;
 #else
-  default_environment() {}
+  LOWP_FN default_environment() {}  // a GPU has no other environment
 #endif
   default_environment(default_environment const&) = delete;
   default_environment& operator=(default_environment const&) = delete;

@@ -2,7 +2,6 @@
 // double and integers in the registers of a thread: a cast reads them as floats, and writes double.
 #pragma once
 
-#include <lowp/format/round_wide.hpp>
 #include <lowp/simd/operand.hpp>
 
 namespace lowp::cuda {

@@ -157,10 +157,8 @@ LOWP_FN constexpr To functions::convert(From x, R rounding, overflow policy) {
     return __builtin_bit_cast(To, x);
   } else if constexpr (std::same_as<To, float> && narrow<From>) {
     return __builtin_bit_cast(float, detail::decode<From::descriptor>(std::uint32_t{x.bits()}));
-  } else if constexpr (narrow<From>) {
-    return convert<To>(convert<float>(x), rounding, policy);  // widening is exact
   } else if constexpr (detail::widens_to_float<From> && !std::same_as<From, float>) {
-    return convert<To>(float{x}, rounding, policy);
+    return convert<To>(float{x}, rounding, policy);  // widening is exact
   } else if constexpr (std::same_as<To, float>) {
     detail::unpacked const u = detail::unpack(x);
     auto const magnitude =

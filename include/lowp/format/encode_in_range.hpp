@@ -20,12 +20,6 @@ LOWP_FN U steps_by_addition(U const& b, R const& magnitude) {
   U const sum = bits(lane<R>::add_toward_zero(magnitude, from_bits<R>(addend)));
   return (addend >> above) + (sum - addend + hidden(broadcast<U>(1 - (least >> above))));
 }
-/// Rounds a magnitude up to F's largest finite value stochastically.
-template <format F, class U>
-LOWP_FN U round_in_range_by_addition(U const& a, U const& random) {
-  U const steps = steps_by_addition<F>(a, lanes::from_bits<decltype(lanes::to_real(a))>(a));
-  return (steps + (random << 1)) >> 17;
-}
 
 /// Returns a power of two whose ulp is F's step at a magnitude up to F's largest finite value. The
 /// sum of both is rounded to nearest even, on F's subnormal grid too. An even number of ulps more
@@ -90,7 +84,7 @@ LOWP_FN constexpr U round_in_range(U const& a, M const& negative, U const& rando
   if constexpr (draws_bits<R> && F.significand_bits < 6 &&
                 F.max_exponent() + 6 - F.significand_bits <= 127 &&
                 requires(real x) { lane<real>::add_toward_zero(x, x); })
-    return round_in_range_by_addition<F>(a, random);
+    return (steps_by_addition<F>(a, lanes::from_bits<real>(a)) + (random << 1)) >> 17;
   else if constexpr (exact_pack<U> && draws_bits<R> && expects_subnormals<F, U> && is_of_bytes &&
                      steps_below_one<F> >= 0 && steps_below_one<F> + F.max_exponent() < 30)
     return round_in_range_by_steps<F>(a, random);

@@ -131,24 +131,11 @@ struct format {
   LOWP_FN constexpr bool is_valid() const { return error() == format_error::none; }
 };
 
-namespace detail {
-// Compilers name the error of the constraint that is not satisfied.
-template <format F, format_error Error>
-concept lacks = F.error() != Error;
-}  // namespace detail
-
-/// A format that the library computes with: format::error() returns none.
+/// A format that the library computes with: format::error() returns none. Types are compared,
+/// because compilers name those of a constraint that is not satisfied.
 template <format F>
-concept valid_format = detail::lacks<F, format_error::no_exponent_bits> &&
-                       detail::lacks<F, format_error::negative_significand_bits> &&
-                       detail::lacks<F, format_error::more_than_16_bits> &&
-                       detail::lacks<F, format_error::more_than_13_significand_bits> &&
-                       detail::lacks<F, format_error::signed_without_significand_bits> &&
-                       detail::lacks<F, format_error::no_significand_bits_and_not_nan_all_ones> &&
-                       detail::lacks<F, format_error::unsigned_with_significand_bits> &&
-                       detail::lacks<F, format_error::no_value_above_zero> &&
-                       detail::lacks<F, format_error::smallest_value_below_floats> &&
-                       detail::lacks<F, format_error::largest_value_above_floats>;
+concept valid_format = std::same_as<std::integral_constant<format_error, F.error()>,
+                                    std::integral_constant<format_error, format_error::none>>;
 
 template <format F, bool IsImplicit = false>
   requires valid_format<F>

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <lowp/format/format.hpp>
+#include <lowp/lanes/lanes.hpp>
 
 namespace lowp {
 
@@ -75,8 +76,7 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
   constexpr bool in_torch = is_16_bit || is_ocp_fp8 || is_fnuz;
 
   special_codes s = standard_special_codes<F>(false);
-  // ml_dtypes keeps no payload, and a NaN that the format cannot hold becomes the zero of the other
-  // sign.
+  // ml_dtypes keeps no payload, and a NaN that a format lacks becomes the zero of the other sign.
   special_codes ml_dtypes = s;
   if (!is_float16) ml_dtypes.nan_payload = 0;
   if (is_mx) ml_dtypes.nan[1] = 0;
@@ -123,5 +123,52 @@ LOWP_FN constexpr special_codes special_codes_of(overflow policy) {
   if (F.starts_at_zero() && policy == overflow::p3109_none) s.below = F.nan_code();
   return s;
 }
+
+namespace detail {
+
+/// The treatment of a stored NaN. A conversion keeps sign and payload; a computed NaN becomes the
+/// canonical one.
+enum class nans : std::uint8_t { kept, canonical };
+
+/// The codes of special results, in lanes and by sign, computed once per call. A format that starts
+/// at zero has one NaN, and nan[1] is what minus infinity becomes.
+template <class U>
+struct special_results {
+  U overflowed[2], infinite, nan[2], nan_payload;
+  bool overflow_is_next_code;  ///< overflow becomes the code after the largest finite value
+};
+
+/// Returns true if a number beyond the range's end becomes that end, because the mode rounds
+/// inward. To odd, it becomes the infinity or NaN after an even end.
+template <format F, class R>
+LOWP_FN constexpr bool stays_finite(R const& rounding, bool negative) {
+  if constexpr (F.starts_at_zero() || (F.has_infinity() && F.max_code() % 2 == 0))
+    if ((negative || F.has_sign) &&
+        rounding.template increment<31>(std::uint32_t{0}, negative, std::uint32_t{0}) != 0)
+      return false;
+  return rounding.inward(negative);
+}
+
+template <format F, class U = std::uint32_t, class R>
+LOWP_FN constexpr special_results<U> special_results_of(R const& rounding, overflow policy,
+                                                        nans kind = nans::kept) {
+  using lanes::broadcast;
+  special_codes codes = special_codes_of<F>(policy);
+  if (kind == nans::canonical) {
+    codes.nan[1] = codes.nan[0];
+    codes.nan_payload = 0;
+  }
+  constexpr std::uint32_t least = F.starts_at_zero() ? 0 : F.max_code();
+  std::uint32_t const below = F.starts_at_zero() ? codes.below : codes.overflowed;
+  return {
+      {broadcast<U>(stays_finite<F>(rounding, false) ? F.max_code() : codes.overflowed),
+       broadcast<U>(stays_finite<F>(rounding, true) ? least : below)},
+      broadcast<U>(codes.infinite),
+      {broadcast<U>(codes.nan[0]), broadcast<U>(F.starts_at_zero() ? below : codes.nan[1])},
+      broadcast<U>(codes.nan_payload),
+      !rounding.inward(false) && !rounding.inward(true) && codes.overflowed == F.max_code() + 1};
+}
+
+}  // namespace detail
 
 }  // namespace lowp

@@ -15,7 +15,7 @@
 // maps a span's data. view() of lowp/view.hpp takes Eigen::half* and Eigen::bfloat16* as ours.
 #pragma once
 
-#include <lowp/format/cmath.hpp>
+#include <lowp/format/math.hpp>
 #include <lowp/interop/view.hpp>
 #include <lowp/io/io.hpp>
 

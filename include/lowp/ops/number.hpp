@@ -59,15 +59,9 @@ struct given_number {
   bool is_double;
   std::uint64_t bits;
 
-  LOWP_HOST_FN given_number(char const* its_name, double number,
-                            number_range its_range = not_negative)
-      : name(its_name),
-        range(its_range),
-        is_double(true),
-        bits(__builtin_bit_cast(std::uint64_t, number)) {}
-  LOWP_HOST_FN given_number(char const* its_name, float number,
-                            number_range its_range = not_negative)
-      : name(its_name), range(its_range), is_double(false), bits(lanes::bits(number)) {}
+  template <std::floating_point X>
+  LOWP_HOST_FN given_number(char const* its_name, X number, number_range its_range = not_negative)
+      : name(its_name), range(its_range), is_double(sizeof(X) == 8), bits(lanes::bits(number)) {}
   LOWP_HOST_FN given_number(char const* its_name, float_argument const& number,
                             number_range its_range)
       : given_number(its_name, number.given, its_range) {
@@ -176,10 +170,7 @@ struct made_of_number {
 
 template <class Function, number_argument N>
 LOWP_HOST_FN auto make_of(N const& n) {
-  if constexpr (stored_number<N>)
-    return made_of_number<Function, N>{n};
-  else
-    return made_of_number<Function, float_argument>{n};
+  return made_of_number<Function, std::conditional_t<stored_number<N>, N, float_argument>>{n};
 }
 
 /// to = from * scale. Returns `from`, which an amax measures.

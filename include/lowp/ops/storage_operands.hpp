@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/ops/roles.hpp>
-#include <lowp/simd/operand.hpp>
 #include <lowp/storage/block_scaled.hpp>
 #include <lowp/storage/companded_blocks.hpp>
 #include <lowp/storage/corrected.hpp>
@@ -90,35 +89,31 @@ LOWP_HOST_FN simd::composite<std::index_sequence_for<Part...>, Layout, Part...> 
     Layout const& layout, Part const&... part) {
   return {layout, {{part}...}};
 }
-template <simd::access A, class S, class R, std::size_t... K>
-LOWP_HOST_FN auto composite_operand(S const& s, R const& rounding, overflow policy,
-                                    std::uint32_t draw, std::index_sequence<K...>) {
-  using layout = layout_of<S>;
-  auto const parts = s.parts();
-  return composite_of<layout>(
-      s.layout(), part_operand<A, layout, K>(std::get<K>(parts).data(), rounding, policy, draw)...);
-}
-
-template <class S, std::size_t... K>
-LOWP_HOST_FN void describe_parts(extent* to, char const* name, auto const& parts,
-                                 std::index_sequence<K...>) {
-  ((to[K] = extent(name, std::get<K>(parts), S::names[K])), ...);
-}
 
 /// The arrays of a storage, and its composite operand.
-template <layered S>
-struct argument_of<S> {
-  using rounded_element = typename layout_of<S>::rounded_element;
+template <class S, class Indices>
+struct argument_of_parts;
+template <class S, std::size_t... K>
+struct argument_of_parts<S, std::index_sequence<K...>> {
+  using layout = layout_of<S>;
+  using rounded_element = typename layout::rounded_element;
 
-  static constexpr std::size_t ranges = std::tuple_size_v<decltype(std::declval<S&>().parts())>;
+  static constexpr std::size_t ranges = sizeof...(K);
   LOWP_HOST_FN static void describe(extent* to, char const* name, S& s) {
-    describe_parts<S>(to, name, s.parts(), std::make_index_sequence<ranges>{});
+    auto const parts = s.parts();
+    ((to[K] = extent(name, std::get<K>(parts), S::names[K])), ...);
   }
   template <simd::access A, class R>
   LOWP_HOST_FN static auto operand(S& s, R const& rounding, overflow policy, std::uint32_t draw) {
-    return composite_operand<A>(s, rounding, policy, draw, std::make_index_sequence<ranges>{});
+    auto const parts = s.parts();
+    return composite_of<layout>(s.layout(), part_operand<A, layout, K>(std::get<K>(parts).data(),
+                                                                       rounding, policy, draw)...);
   }
 };
+template <layered S>
+struct argument_of<S>
+    : argument_of_parts<
+          S, std::make_index_sequence<std::tuple_size_v<decltype(std::declval<S&>().parts())>>> {};
 
 /// Returns the codes of a storage in blocks as elements of a narrow type. If its rule has codes of
 /// its own, a type carries their bytes.

@@ -55,6 +55,34 @@ concept tensor_list = std::ranges::forward_range<L const> &&
 
 namespace detail {
 
+inline namespace LOWP_UNIT {
+
+/// Sorts by an unsigned key, equal ones in their order: a short list by insertion, others a byte at
+/// a time. std::qsort takes longer than a step of small tensors, and std::sort a fifth of the time
+/// to compile an update.
+template <class T, class Key>
+void sort(std::vector<T>& all, Key const& key) {
+  if (all.size() < 64) {
+    for (std::size_t i = 1; i < all.size(); ++i)
+      for (std::size_t k = i; k > 0 && key(all[k]) < key(all[k - 1]); --k)
+        std::swap(all[k], all[k - 1]);
+    return;
+  }
+  auto varying = key(all[0]) ^ key(all[0]);
+  for (T const& each : all) varying |= key(each) ^ key(all[0]);
+  std::vector<T> sorted(all.size());
+  for (unsigned shift = 0; shift < sizeof(varying) * 8; shift += 8) {
+    if ((varying >> shift & 0xff) == 0) continue;
+    std::size_t places[257] = {};
+    for (T const& each : all) ++places[(key(each) >> shift & 0xff) + 1];
+    for (int digit = 0; digit < 255; ++digit) places[digit + 1] += places[digit];
+    for (T const& each : all) sorted[places[key(each) >> shift & 0xff]++] = each;
+    all.swap(sorted);
+  }
+}
+
+}  // namespace LOWP_UNIT
+
 inline namespace LOWP_SHARED {
 
 error_text text_of_tensor(std::string_view name, std::size_t number);
@@ -85,38 +113,7 @@ class listed_arrays {
   std::vector<array> all_;
 };
 
-}  // namespace LOWP_SHARED
-
-inline namespace LOWP_UNIT {
-
-/// Sorts by an unsigned key, equal ones in their order: a short list by insertion, others a byte at
-/// a time. std::qsort takes longer than a step of small tensors, and std::sort a fifth of the time
-/// to compile an update.
-template <class T, class Key>
-void sort(std::vector<T>& all, Key const& key) {
-  if (all.size() < 64) {
-    for (std::size_t i = 1; i < all.size(); ++i)
-      for (std::size_t k = i; k > 0 && key(all[k]) < key(all[k - 1]); --k)
-        std::swap(all[k], all[k - 1]);
-    return;
-  }
-  auto varying = key(all[0]) ^ key(all[0]);
-  for (T const& each : all) varying |= key(each) ^ key(all[0]);
-  std::vector<T> sorted(all.size());
-  for (unsigned shift = 0; shift < sizeof(varying) * 8; shift += 8) {
-    if ((varying >> shift & 0xff) == 0) continue;
-    std::size_t places[257] = {};
-    for (T const& each : all) ++places[(key(each) >> shift & 0xff) + 1];
-    for (int digit = 0; digit < 255; ++digit) places[digit + 1] += places[digit];
-    for (T const& each : all) sorted[places[key(each) >> shift & 0xff]++] = each;
-    all.swap(sorted);
-  }
-}
-
-}  // namespace LOWP_UNIT
-
 #if defined(LOWP_BODIES)
-inline namespace LOWP_SHARED {
 
 LOWP_COLD LOWP_LIB error_text text_of_tensor(std::string_view name, std::size_t number) {
   if (name.empty()) return joined_text({number});
@@ -164,8 +161,9 @@ LOWP_LIB std::pair<std::uint32_t, std::uint32_t> listed_arrays::find_overlap() {
   return {0, 0};
 }
 
-}  // namespace LOWP_SHARED
 #endif
+
+}  // namespace LOWP_SHARED
 
 inline namespace LOWP_UNIT {
 
@@ -178,17 +176,13 @@ struct list_recorder : Executor {
   std::uint32_t number;
 
   void operator()(auto const& call) const {
-    call.each_array([&](auto const& array) { add(array); });
+    call.each_array([&]<class T>(std::span<T> array) {
+      arrays.add(array.data(), array.size_bytes(), number, !std::is_const_v<T>);
+    });
   }
   void refuse_if(error_text const& what) const { wrong = what; }
   /// Returns true after the first tensor: the numbers of a call are the same for all.
   [[nodiscard]] bool knows_numbers() const { return number != 0; }
-
- private:
-  template <class T>
-  void add(std::span<T> array) const {
-    arrays.add(array.data(), array.size_bytes(), number, !std::is_const_v<T>);
-  }
 };
 
 /// Returns 'name', or the number of a tensor without a name.
@@ -214,9 +208,7 @@ template <class Executor, class List, class Call>
   for (auto const& tensor : list) {
     call(recorder, tensor, recorder.number);
     if (!wrong.empty()) return text_in_tensor(wrong, tensor_text(list, recorder.number));
-    if (recorder.number == 0)
-      arrays.reserve(static_cast<std::size_t>(
-          std::ranges::distance(std::ranges::begin(list), std::ranges::end(list))));
+    if (recorder.number == 0) arrays.reserve(static_cast<std::size_t>(std::ranges::distance(list)));
     ++recorder.number;
   }
   auto const [one, other] = arrays.find_overlap();

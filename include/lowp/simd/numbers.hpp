@@ -2,7 +2,6 @@
 // Conversions of double and integers between memory and lanes of float.
 #pragma once
 
-#include <lowp/format/round_wide.hpp>
 #include <lowp/simd/operand.hpp>
 #include <lowp/simd/pack.hpp>
 

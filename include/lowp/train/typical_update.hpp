@@ -3,7 +3,7 @@
 #pragma once
 
 #include <lowp/base/environment.hpp>
-#include <lowp/ops/outcome.hpp>
+#include <lowp/report/update_report.hpp>
 #include <lowp/train/optimizers.hpp>
 
 #include <vector>
