@@ -4,14 +4,11 @@
 
 #include <lowp/ops/roles.hpp>
 #include <lowp/simd/operand.hpp>
-#include <lowp/storage/block_scaled.hpp>
 #include <lowp/storage/companded_blocks.hpp>
-#include <lowp/storage/corrected.hpp>
+#include <lowp/storage/compensated.hpp>
 #include <lowp/storage/dynamic_blocks.hpp>
-#include <lowp/storage/kahan.hpp>
 #include <lowp/storage/master.hpp>
 #include <lowp/storage/scaled.hpp>
-#include <lowp/storage/split.hpp>
 
 namespace lowp {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/storage/block_scaled.hpp>
+#include <lowp/storage/scaled.hpp>
 
 namespace lowp {
 
