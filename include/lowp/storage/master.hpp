@@ -11,8 +11,7 @@ namespace detail {
 template <element W, narrow C>
 struct master_layout : layout_of_parts<W, C> {
   LOWP_FN static constexpr bool reads(std::size_t part) { return part == 0; }
-  static constexpr bool rounds_copy = std::same_as<W, float>;
-  static constexpr int rounded = rounds_copy ? 1 : 0;
+  static constexpr int rounded = std::same_as<W, float> ? 1 : 0;
   static constexpr int working = 1;
   static constexpr bool holds_small = detail::holds_small<W>;
   using rounded_element = C;
@@ -39,7 +38,7 @@ struct master_layout : layout_of_parts<W, C> {
 
    private:
     LOWP_FN static auto copied(auto const& rounding) {
-      if constexpr (rounds_copy)
+      if constexpr (rounded == 1)
         return rounding;
       else
         return nearest_even{};
@@ -204,10 +203,9 @@ struct split_master {
 
   static constexpr char const* names[] = {"", ".low"};
   LOWP_HOST_FN auto parts() const { return std::tuple(high, low); }
-  LOWP_HOST_FN
-  detail::split_layout<detail::explicit_of<std::remove_const_t<H>>, std::remove_const_t<L>> layout()
-      const {
-    return {};
+  LOWP_HOST_FN auto layout() const {
+    return detail::split_layout<detail::explicit_of<std::remove_const_t<H>>,
+                                std::remove_const_t<L>>{};
   }
 };
 template <class H, class L>

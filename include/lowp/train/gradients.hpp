@@ -96,12 +96,6 @@ struct measure_tensor {
   }
 };
 
-gradient_report measure_list_on(auto const& executor, auto const& gradients) {
-  gradient_report all;
-  call_each(executor, "measure", gradients, measure_tensor{all});
-  return all;
-}
-
 gradient_report clip_on(auto const& executor, auto const& gradients, double max_norm,
                         auto const& rounding) {
   make<scaling> by{{1}};  // which unlike scaled_cast's may be 0
@@ -194,7 +188,9 @@ struct measure_operation : operation<Executor> {
   template <input_list L>
     requires returns_values<Executor>
   [[nodiscard]] LOWP_HOST_FN gradient_report operator()(L const& gradients) const {
-    return measure_list_on(this->executor, gradients);
+    gradient_report all;
+    call_each(this->executor, "measure", gradients, measure_tensor{all});
+    return all;
   }
 };
 

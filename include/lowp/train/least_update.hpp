@@ -81,7 +81,7 @@ class kept_value {
 
  private:
   LOWP_FN F stored(F const& x, auto const& rounding, U const& random) const {
-    U codes[Layout::parts::size];
+    U codes[std::tuple_size_v<typename Layout::parts>];
     codec_.encode(x, random, rounding, codes);
     return written_value<F>(codec_, codes);
   }

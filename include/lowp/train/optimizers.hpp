@@ -178,7 +178,6 @@ struct ema {
   static constexpr int least_moments = 0;
   LOWP_HOST_FN static bool uses_moments() { return false; }
 
-  /// A step for one element.
   struct element {
     float one_minus_decay;
 
