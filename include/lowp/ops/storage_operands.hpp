@@ -4,9 +4,8 @@
 
 #include <lowp/ops/roles.hpp>
 #include <lowp/simd/operand.hpp>
-#include <lowp/storage/companded_blocks.hpp>
-#include <lowp/storage/compensated.hpp>
 #include <lowp/storage/dynamic_blocks.hpp>
+#include <lowp/storage/flashoptim.hpp>
 #include <lowp/storage/master.hpp>
 #include <lowp/storage/scaled.hpp>
 

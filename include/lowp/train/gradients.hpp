@@ -129,8 +129,7 @@ template <class T>
 using neither_a_number_nor_a_loss_scaler =
     fit<number_argument<std::remove_cvref_t<T>> || std::same_as<T, loss_scaler&>>;
 
-/// Multiplies: g[i] = round(g[i] * inverse_scale). In the same pass, `report` counts each product
-/// before it is rounded to the format of g.
+/// Multiplies: g[i] = round(g[i] * inverse_scale). `report` counts each product before rounding.
 ///
 /// Each product is rounded to nearest even in float; it is exact if the scale is a power of two and
 /// the product normal. An infinite or NaN element counts in report.nonfinite; the caller then skips

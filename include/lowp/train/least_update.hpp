@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the updates that leave a trace in a kept parameter. It asks the storage itself, so each
-// rule of rounding is the storage's own.
+// Finds the updates that leave a trace in a kept parameter: the storage itself rounds them.
 #pragma once
 
 #include <lowp/ops/storage_operands.hpp>

@@ -172,8 +172,7 @@ namespace detail::inline LOWP_SHARED {
 
 error_text check_update(typical_update const& update, number_range directions = above_zero);
 
-/// The advice on the tensors of a list so far. Its functions are templates, so that only units that
-/// call them compile them.
+/// The advice on a list's tensors so far. As templates, its functions compile only where called.
 class list_advisor {
  public:
   /// @throws std::invalid_argument  updates are not one right update for each tensor

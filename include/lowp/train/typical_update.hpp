@@ -8,8 +8,7 @@ namespace lowp {
 
 inline namespace LOWP_SHARED {
 
-/// The requests of a step to the elements of a tensor: each goes up or down by lr * direction *
-/// one of `spread`.
+/// The requests of a step: each element goes up or down by lr * direction * one of `spread`.
 struct typical_update {
   double lr;
   double direction = 0.183047;  ///< mean of |update| / lr: that of AdamW over noise, beta1 = 0.9
