@@ -2,12 +2,8 @@
 // Advises how to keep a parameter, from its values and the size of its updates.
 #pragma once
 
-#include <lowp/base/environment.hpp>
 #include <lowp/ops/cast.hpp>
-#include <lowp/storage/scale.hpp>
 #include <lowp/train/list_advice.hpp>
-
-#include <string>
 
 namespace lowp {
 

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <lowp/base/text.hpp>
-#include <lowp/ops/tensor_list.hpp>
 #include <lowp/train/least_update.hpp>
 #include <lowp/train/typical_update.hpp>
 

@@ -3,7 +3,6 @@
 // shrinks if they overflow, and grows after a long time without overflow.
 #pragma once
 
-#include <lowp/base/environment.hpp>
 #include <lowp/measure/reports.hpp>
 #include <lowp/train/optimizer.hpp>
 

@@ -2,7 +2,6 @@
 // The optimizers: each is one class, as train/optimizer.hpp says.
 #pragma once
 
-#include <lowp/base/environment.hpp>
 #include <lowp/train/optimizer.hpp>
 
 namespace lowp {
