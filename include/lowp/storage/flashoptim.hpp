@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// States of FlashOptim: master weights, and moments in blocks.
+// States of FlashOptim (Databricks, flashoptim 0.1.4): master weights, and moments in blocks.
+// include/lowp/README.md has each operation in float: "States of FlashOptim".
 #pragma once
 
 #include <lowp/storage/scaled.hpp>
@@ -14,8 +15,7 @@ concept error_code = one_of<E, std::int16_t, std::int8_t>;
 template <with_ieee_specials H, error_code E>
 struct corrected_layout : layout_of_parts<H, carrier_of<E>> {
   static constexpr format narrow_format = H::descriptor;
-  static constexpr int error_bits = 8 * static_cast<int>(sizeof(E));
-  static constexpr std::uint32_t most = (1u << (error_bits - 1)) - 1;  // the code of half an ulp
+  static constexpr std::uint32_t most{std::numeric_limits<E>::max()};  // the code of half an ulp
 
   static constexpr int rounded = 1;
   static constexpr int working = 0;
@@ -183,13 +183,12 @@ LOWP_EXACT_END
 
 }  // namespace detail
 
-/// Master weights as FlashOptim keeps them (Databricks, flashoptim 0.1.4): a narrow value that the
-/// model computes with, rounded to nearest even, and its error. The largest code of an error, 127
-/// or 32767, is half an ulp. include/lowp/README.md has each operation in float: "States of
-/// FlashOptim". The error is rounded in the caller's mode; to nearest, ties go away from zero. A
-/// bfloat16 with 16 bits then stands for the number stored or for a neighbour of it. If `value` is
-/// not finite, the error adds nothing. If `value` is written from outside, call `resync`:
-/// `error_bits` belong to its old value.
+/// Master weights as FlashOptim keeps them: a narrow value that the model computes with, rounded to
+/// nearest even, and its error. The largest code of an error, 127 or 32767, is half an ulp. The
+/// error is rounded in the caller's mode; to nearest, ties go away from zero. A bfloat16 with 16
+/// bits then stands for the number stored or for a neighbour of it. If `value` is not finite, the
+/// error adds nothing. If `value` is written from outside, call `resync`: `error_bits` belong to
+/// its old value.
 ///
 /// @tparam H  a narrow type with IEEE specials: bfloat16 or float16 in the package
 /// @tparam E  std::int8_t, master_weight_bits = 24 there, or std::int16_t, 32
@@ -205,11 +204,10 @@ struct corrected_master {
 template <class H, class E>
 corrected_master(H&&, E&&) -> corrected_master<detail::narrow_in<H>, std::ranges::range_value_t<E>>;
 
-/// A moment in the 8 bits of FlashOptim (Databricks, flashoptim 0.1.4). include/lowp/README.md has
-/// each operation in float: "States of FlashOptim". The package's interpreter gives these bits. A
-/// mode other than nearest chooses between the two neighbours, but nearest_away is nearest_even. A
-/// scale below 2^-25 becomes zero, and one of 65520 or more infinite, as there. A block with a NaN
-/// or an infinity is NaN as a whole.
+/// A moment in the 8 bits of FlashOptim, whose interpreter gives these bits. A mode other than
+/// nearest chooses between the two neighbours, but nearest_away is nearest_even. A scale below
+/// 2^-25 becomes zero, and one of 65520 or more infinite, as there. A block with a NaN or an
+/// infinity is NaN as a whole.
 ///
 /// @tparam IsSigned  true for first moments; false for second moments, where a negative value is 0
 template <bool IsSigned>
