@@ -3,14 +3,10 @@
 #pragma once
 
 #include <lowp/ops/roles.hpp>
-#include <lowp/storage/block_scaled.hpp>
-#include <lowp/storage/companded_blocks.hpp>
-#include <lowp/storage/corrected.hpp>
 #include <lowp/storage/dynamic_blocks.hpp>
-#include <lowp/storage/kahan.hpp>
+#include <lowp/storage/flashoptim.hpp>
 #include <lowp/storage/master.hpp>
 #include <lowp/storage/scaled.hpp>
-#include <lowp/storage/split.hpp>
 
 namespace lowp {
 
@@ -73,7 +69,7 @@ using needs_readable =
 template <simd::access A, class Layout, std::size_t K, class Pointer, class R>
 LOWP_HOST_FN auto part_operand(Pointer data, R const& rounding, overflow policy,
                                std::uint32_t draw) {
-  using T = typename Layout::parts::template type<K>;
+  using T = std::tuple_element_t<K, typename Layout::parts>;
   constexpr bool is_rounded = K == static_cast<std::size_t>(Layout::rounded);
   constexpr auto direction =
       A == simd::access::read_write && !Layout::reads(K) ? simd::access::write : A;

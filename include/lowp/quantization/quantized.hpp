@@ -4,7 +4,7 @@
 
 #include <lowp/ops/roles.hpp>
 #include <lowp/quantization/recipe_rule.hpp>
-#include <lowp/storage/block_scaled.hpp>
+#include <lowp/storage/scaled.hpp>
 
 namespace lowp {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <lowp/storage/block_scaled.hpp>
+#include <lowp/storage/scaled.hpp>
 
 namespace lowp {
 
@@ -136,7 +136,8 @@ struct dynamic_rule {
     F const y = div(x, largest);
     auto const is_finite = lanes::is_finite(y);
     U const b = select(is_finite, bits(y), broadcast<U>(0));
-    U const code = with_sign(ranked<F>(to_magnitude(b), b, random, rounding), b);
+    U const a = IsSigned ? b & (binary32_sign - 1) : max(b, broadcast<U>(0));
+    U const code = with_sign(ranked<F>(a, b, random, rounding), b);
     return encoded<U, mask<F>>{code, greater(code, code)};
   }
   /// Likewise to nearest, by the divisor of a block.
@@ -154,10 +155,6 @@ struct dynamic_rule {
   }
 
  private:
-  template <class U>
-  LOWP_FN static U to_magnitude(U const& b) {
-    return IsSigned ? b & (lanes::binary32_sign - 1) : lanes::max(b, lanes::broadcast<U>(0));
-  }
   template <class U>
   LOWP_FN static U with_sign(U const& rank, [[maybe_unused]] U const& b) {
     using namespace lanes;

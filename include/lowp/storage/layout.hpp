@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The parts of this folder's layouts. A layout spreads one value over several codes:
 //
-//     parts                        part_list of the element types, one code each
+//     parts                        std::tuple of the element types, one code each
 //     reads(part)                  true if the value depends on this part
 //     rounded                      the part that takes the caller's rounding mode
 //     working                      the part that a model reads, if there are others
@@ -39,17 +39,10 @@ using narrow_in = typename narrow_array<std::remove_reference_t<R>>::type;
 template <class T>
 concept with_ieee_specials = narrow<T> && T::descriptor.special_values == specials::ieee;
 
-template <element... T>
-struct part_list {
-  static constexpr std::size_t size = sizeof...(T);
-  template <std::size_t K>
-  using type = std::tuple_element_t<K, std::tuple<explicit_of<T>...>>;
-};
-
 /// The members that most layouts have.
 template <element First, element... More>
 struct layout_of_parts {
-  using parts = part_list<First, More...>;
+  using parts = std::tuple<explicit_of<First>, explicit_of<More>...>;
   LOWP_FN static constexpr bool reads(std::size_t) { return true; }
   static constexpr int rounded = 0;
   using rounded_element = First;

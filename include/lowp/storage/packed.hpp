@@ -19,8 +19,7 @@ struct pair_order {
   }
 };
 
-/// The order of ggml, in blocks of 32 codes. Byte j holds element j in its low half. Its high half
-/// holds element j + 16.
+/// The order of ggml, in blocks of 32 codes: byte j holds element j, and j + 16 in its high half.
 struct split_order {
   LOWP_FN static constexpr std::size_t together(int) { return 32; }
   LOWP_FN static constexpr std::size_t bit(std::size_t i, int) {

@@ -15,8 +15,7 @@ namespace lowp {
 template <class T>
 concept scalable = narrow<T> && T::descriptor.has_zero() && T::descriptor.max_exponent() >= 2;
 
-/// A rule for the scale of a block, with x = code * scale. The names are those of torchao's
-/// ScaleCalculationMode.
+/// A rule for a block's scale, x = code * scale, by the names of torchao's ScaleCalculationMode.
 enum class scale_rule : std::uint8_t {
   rceil,  ///< the smallest power of two with amax / scale <= T's largest finite: nothing saturates
   floor,  ///< OCP MX v1.0, 6.3: 2^(floor(log2(amax)) - emax), emax T's largest exponent; values
@@ -30,8 +29,7 @@ template <format F>
 inline constexpr std::uint32_t max_significand =
     (F.max_code() & F.significand_mask()) << (23 - F.significand_bits);
 
-/// Refuses an amax that is NaN, by the names of a function and its argument. Does nothing in device
-/// code, which cannot throw.
+/// Refuses NaN, by the names of a function and its argument; but device code cannot throw.
 LOWP_FN constexpr void refuse_nan([[maybe_unused]] amax const& largest,
                                   [[maybe_unused]] char const* what) {
 #if !defined(__CUDA_ARCH__)
@@ -40,9 +38,8 @@ LOWP_FN constexpr void refuse_nan([[maybe_unused]] amax const& largest,
 #endif
 }
 
-/// Returns the float8_e8m0fnu code of a block's scale. `amax_bits` are the bits of the block's
-/// largest magnitude, a float without sign. The scale is at least 2^-127, also if amax is zero. It
-/// is NaN if amax is infinite or NaN.
+/// Returns the float8_e8m0fnu code of a block's scale: at least 2^-127, and NaN if amax is not
+/// finite. `amax_bits` are the bits of the block's largest magnitude, a float without sign.
 template <scalable T, class U>
 LOWP_FN constexpr U block_scale(U const& amax_bits, scale_rule rule = scale_rule::rceil) {
   using namespace lanes;
@@ -145,8 +142,7 @@ namespace functions {
 /// value, in every rounding mode.
 ///
 /// Returns 1 if amax is zero or infinite, whatever the margin, as Transformer Engine's
-/// compute_scale_from_amax does (common/recipe/recipe_common.cuh). In device code it returns NaN
-/// for NaN.
+/// compute_scale_from_amax does (common/recipe/recipe_common.cuh); in device code NaN for NaN.
 ///
 /// @throws std::invalid_argument  amax is NaN
 template <scalable T>
@@ -173,8 +169,7 @@ LOWP_FN constexpr float power_of_two_scale(float amax_value, int margin = 0) {
 
 }  // namespace functions
 
-/// A choice among the recorded largest magnitudes, for a delayed scale: Transformer Engine's
-/// amax_compute_algo.
+/// A delayed scale's choice among largest magnitudes: Transformer Engine's amax_compute_algo.
 enum class amax_algorithm : std::uint8_t { max, most_recent };
 
 /// A tensor's scale from its largest magnitudes in earlier steps, so that scaling reads the tensor

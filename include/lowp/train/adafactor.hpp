@@ -3,7 +3,6 @@
 // arXiv:1804.04235): a second moment of one float for each row and each column of a matrix.
 #pragma once
 
-#include <lowp/base/environment.hpp>
 #include <lowp/nn/rows.hpp>
 #include <lowp/train/optimizers.hpp>
 

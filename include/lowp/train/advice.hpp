@@ -2,13 +2,8 @@
 // Advises how to keep a parameter, from its values and the size of its updates.
 #pragma once
 
-#include <lowp/base/environment.hpp>
 #include <lowp/ops/cast.hpp>
-#include <lowp/storage/scale.hpp>
 #include <lowp/train/list_advice.hpp>
-#include <lowp/train/update_of_step.hpp>
-
-#include <string>
 
 namespace lowp {
 
@@ -51,11 +46,6 @@ void for_each_piece(advice_call const& p, std::span<float> buffer, auto&& fn) {
 }
 
 LOWP_OPAQUE storage_advice advice_on(auto const& p) {
-  typical_update const step{.lr = p.lr,
-                            .direction = p.direction,
-                            .steps = p.steps,
-                            .tolerance = p.tolerance,
-                            .spread = {p.spread.begin(), p.spread.end()}};
   constexpr std::size_t piece = 4096;
   std::vector<float> values(piece);
   storage_advice result;
@@ -70,14 +60,14 @@ LOWP_OPAQUE storage_advice advice_on(auto const& p) {
   result.nonfinite = result.count - finite;
   float const scale = power_of_two_scale<float8_e4m3fn>(largest);
 
-  request_sizes const sizes(step);
+  request_sizes const sizes(p.lr, p.direction, p.spread);
   std::vector<threshold_counts> counts(kept_ways.size());
   std::uint64_t first = 0;
   [&]<std::size_t... Way>(std::index_sequence<Way...>) {
     for (std::uint64_t turn = sizes.turns(finite); turn-- > 0;)
       for_each_piece(p, values, [&](std::span<float const> some) {
         (count_thresholds<static_cast<kept_as>(Way)>(
-             some, sizes, first, static_cast<double>(step.steps), scale, counts[Way]),
+             some, sizes, first, static_cast<double>(p.steps), scale, counts[Way]),
          ...);
         first += some.size();
       });
@@ -85,7 +75,7 @@ LOWP_OPAQUE storage_advice advice_on(auto const& p) {
   for (std::size_t i = kept_ways.size(); i-- > 0;) {
     stall_estimate& its = result.estimates[i];
     its = counts[i].estimate(kept_ways[i].is_stochastic);
-    if (kept_ways[i].bytes >= p.least_bytes && its.rare <= step.tolerance)
+    if (kept_ways[i].bytes >= p.least_bytes && its.rare <= p.tolerance)
       result.choice = static_cast<kept_as>(i);
   }
   return result;

@@ -96,12 +96,6 @@ struct measure_tensor {
   }
 };
 
-gradient_report measure_list_on(auto const& executor, auto const& gradients) {
-  gradient_report all;
-  call_each(executor, "measure", gradients, measure_tensor{all});
-  return all;
-}
-
 gradient_report clip_on(auto const& executor, auto const& gradients, double max_norm,
                         auto const& rounding) {
   make<scaling> by{{1}};  // which unlike scaled_cast's may be 0
@@ -135,8 +129,7 @@ template <class T>
 using neither_a_number_nor_a_loss_scaler =
     fit<number_argument<std::remove_cvref_t<T>> || std::same_as<T, loss_scaler&>>;
 
-/// Multiplies: g[i] = round(g[i] * inverse_scale). In the same pass, `report` counts each product
-/// before it is rounded to the format of g.
+/// Multiplies: g[i] = round(g[i] * inverse_scale). `report` counts each product before rounding.
 ///
 /// Each product is rounded to nearest even in float; it is exact if the scale is a power of two and
 /// the product normal. An infinite or NaN element counts in report.nonfinite; the caller then skips
@@ -194,7 +187,9 @@ struct measure_operation : operation<Executor> {
   template <input_list L>
     requires returns_values<Executor>
   [[nodiscard]] LOWP_HOST_FN gradient_report operator()(L const& gradients) const {
-    return measure_list_on(this->executor, gradients);
+    gradient_report all;
+    call_each(this->executor, "measure", gradients, measure_tensor{all});
+    return all;
   }
 };
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the updates that leave a trace in a kept parameter. It asks the storage itself, so each
-// rule of rounding is the storage's own.
+// Finds the updates that leave a trace in a kept parameter: the storage itself rounds them.
 #pragma once
 
 #include <lowp/ops/storage_operands.hpp>
@@ -83,7 +82,7 @@ class kept_value {
 
  private:
   LOWP_FN F stored(F const& x, auto const& rounding, U const& random) const {
-    U codes[Layout::parts::size];
+    U codes[std::tuple_size_v<typename Layout::parts>];
     codec_.encode(x, random, rounding, codes);
     return written_value<F>(codec_, codes);
   }

@@ -3,7 +3,6 @@
 // shrinks if they overflow, and grows after a long time without overflow.
 #pragma once
 
-#include <lowp/base/environment.hpp>
 #include <lowp/measure/reports.hpp>
 #include <lowp/train/optimizer.hpp>
 
@@ -64,8 +63,7 @@ struct loss_scaler {
 
   /// Ends a step, as aten's _amp_update_scale_. After a step with overflow it multiplies the scale
   /// by backoff_factor, down to `minimum`. After growth_interval steps in a row without one it
-  /// multiplies by growth_factor, unless that is infinite. Products are in double, and rounded to
-  /// float.
+  /// multiplies by growth_factor, unless that is infinite. Products in double are rounded to float.
   /// @throws std::invalid_argument  a factor is out of range; growth_interval is 0; the scale or
   ///                                `minimum` is negative or not finite
   LOWP_HOST_FN void update() { update(found_nonfinite()); }

@@ -15,8 +15,6 @@
 // Each statement of an element function is one fused multiply-add or one single operation.
 #pragma once
 
-#include <lowp/base/error_text.hpp>
-#include <lowp/lanes/lanes.hpp>
 #include <lowp/ops/number.hpp>
 
 #include <span>

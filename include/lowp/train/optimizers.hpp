@@ -2,7 +2,6 @@
 // The optimizers: each is one class, as train/optimizer.hpp says.
 #pragma once
 
-#include <lowp/base/environment.hpp>
 #include <lowp/train/optimizer.hpp>
 
 namespace lowp {
@@ -178,7 +177,6 @@ struct ema {
   static constexpr int least_moments = 0;
   LOWP_HOST_FN static bool uses_moments() { return false; }
 
-  /// A step for one element.
   struct element {
     float one_minus_decay;
 

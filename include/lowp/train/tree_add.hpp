@@ -60,8 +60,7 @@ using not_a_list_of_named_readables = fit<readable_list<std::remove_cvref_t<T>>>
 /// @param rounding  a stochastic mode is of_tensor(i) for tensor number i: each has its own stream.
 ///                  A list of tensors of another type takes rounding.of_tensor(size of this list)
 /// @param outcome   an optional overflow policy, then an optional update_report or update_amax of
-///                  all tensors. A range of as many update_reports may replace it. The call adds to
-///                  them
+///                  all tensors, or a range of as many update_reports. The call adds to them
 /// @throws std::invalid_argument  fused_add refuses a tensor, which is named; the lists differ in
 ///                  length or names; two tensors share memory of which one is written
 template <class Executor>

@@ -1,19 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// The sizes of updates: of an optimizer over noise, of a report.
+// The sizes of updates: of an optimizer over noise, of a report, of a step with its gradient.
 #pragma once
 
-#include <lowp/base/environment.hpp>
 #include <lowp/report/update_report.hpp>
-#include <lowp/train/optimizers.hpp>
-
-#include <vector>
+#include <lowp/train/update.hpp>
 
 namespace lowp {
 
 inline namespace LOWP_SHARED {
 
-/// The requests of a step to the elements of a tensor: each goes up or down by lr * direction *
-/// one of `spread`.
+/// The requests of a step: each element goes up or down by lr * direction * one of `spread`.
 struct typical_update {
   double lr;
   double direction = 0.183047;  ///< mean of |update| / lr: that of AdamW over noise, beta1 = 0.9
@@ -27,18 +23,37 @@ struct typical_update {
 
 }  // namespace LOWP_SHARED
 
-namespace detail::inline LOWP_SHARED {
+namespace detail {
 
-/// Returns the mean of |m| / sqrt(v) for independent gradients of mean 0.
-double direction_over_noise(double beta1);
-error_text check_rate(double lr);
-typical_update update_of_report(double lr, update_report const& report);
-/// Returns the update whose elements request these, of which those not finite are left out.
-typical_update update_of_requests(double lr, std::span<float const> requests);
+/// Stores what a step asks of p, or its second moment, and takes no step.
+template <class Element, bool IsMoment>
+struct request_of_step {
+  Element element;
 
-}  // namespace detail::inline LOWP_SHARED
+  template <class F, class... M>
+  LOWP_FN void operator()(F& out, F p, F const& g, M... moments) const {
+    F const u = element(p, g, moments...);
+    if constexpr (IsMoment)
+      (static_cast<void>(out = moments), ...);  // the last one
+    else
+      out = u;
+  }
+};
 
-namespace detail::inline LOWP_UNIT {
+template <bool IsMoment, class Optimizer>
+struct make_request {
+  make_step<typename Optimizer::element, Optimizer> make;
+  int moments;
+
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const*) const {
+    return check_optimizer(make.settings, make.step, moments);
+  }
+  LOWP_FN auto operator()() const {
+    return request_of_step<typename Optimizer::element, IsMoment>{make()};
+  }
+};
+
+inline namespace LOWP_UNIT {
 
 LOWP_EXACT_BEGIN
 
@@ -60,16 +75,14 @@ class magnitude_bins {
   }
   /// Stores the middles of `to.size()` groups of equally many values.
   void quantiles(std::span<double> to) const {
+    auto const all = static_cast<double>(count_), groups = static_cast<double>(to.size());
     std::uint64_t below = 0;
     std::size_t group = 0;
     for (std::uint32_t bin = 0; bin < bins_.size(); ++bin) {
       below += bins_[bin];
       float const middle = lanes::from_bits<float>(bin << dropped | std::uint32_t{bin != 0} << 15);
-      auto const wanted = [&] {
-        return (static_cast<double>(group) + 0.5) * static_cast<double>(count_) /
-               static_cast<double>(to.size());
-      };
-      while (group < to.size() && wanted() < static_cast<double>(below))
+      while (group < to.size() &&
+             (static_cast<double>(group) + 0.5) * all / groups < static_cast<double>(below))
         to[group++] = as_double(middle);
     }
   }
@@ -99,9 +112,16 @@ LOWP_OPAQUE inline std::vector<float> normal_spread() {
 
 #endif
 
-}  // namespace detail::inline LOWP_UNIT
+}  // namespace LOWP_UNIT
 
-namespace detail::inline LOWP_SHARED {
+inline namespace LOWP_SHARED {
+
+/// Returns the mean of |m| / sqrt(v) for independent gradients of mean 0.
+double direction_over_noise(double beta1);
+error_text check_rate(double lr);
+typical_update update_of_report(double lr, update_report const& report);
+/// Returns the update whose elements request these, of which those not finite are left out.
+typical_update update_of_requests(double lr, std::span<float const> requests);
 
 #if defined(LOWP_BODIES)
 
@@ -145,7 +165,56 @@ LOWP_OPAQUE LOWP_LIB typical_update update_of_requests(double lr, std::span<floa
 
 LOWP_EXACT_END
 
-}  // namespace detail::inline LOWP_SHARED
+}  // namespace LOWP_SHARED
+
+inline namespace LOWP_UNIT {
+
+/// Refuses a second moment of a step if elements would be rounded to 0.
+template <narrow V>
+void refuse_if_lost(std::span<float const> v) {
+  std::uint64_t lost = 0;
+  for (float const x : v)
+    lost += lanes::magnitude(x) != 0 && lanes::magnitude(static_cast<float>(convert<V>(x))) == 0;
+  if (lost == 0) return;
+  constexpr std::uint64_t bits = V::descriptor.bits(), digits = std::numeric_limits<V>::digits;
+  error_text const name = std::same_as<explicit_of<V>, float16>
+                              ? error_text("float16")
+                              : joined_text({"float", bits, "_e", bits - digits, "m", digits - 1});
+  refuse(joined_text({"update_of: v is ", name, ", in which ", lost, " of its ", v.size(),
+                      " elements become 0, and steps m / eps; keep v in"
+                      " bfloat16, float, blocks or scaled"}));
+}
+
+template <class Optimizer, class P, class G, class... M>
+typical_update update_of_step(Optimizer const& optimizer, std::uint64_t step, P& p, G& g,
+                              M&... moments) {
+  constexpr int count = sizeof...(M);
+  if constexpr (count > 0 && Optimizer::least_moments == 0)
+    if (!optimizer.uses_moments()) return update_of_step(optimizer, step, p, g);
+  refuse_if(check_rate(optimizer.lr));
+  std::vector<float> out(read("p", p).size());
+  auto const ask = [&]<bool IsMoment, std::size_t... K>(std::index_sequence<K...>,
+                                                        std::bool_constant<IsMoment>) {
+    run(simd::this_thread{}, "update_of",
+        make_request<IsMoment, Optimizer>{{optimizer, step}, count}, no_report, write("u", out),
+        read("p", p), read("g", g), read(Optimizer::moments[K], moments)...);
+  };
+  using slot_numbers = std::index_sequence_for<M...>;
+  if constexpr (count == 2) {
+    using V = std::tuple_element_t<1, std::tuple<M...>>;
+    if constexpr (!holds_squares<V>) {
+      ask(slot_numbers{}, std::true_type{});
+      refuse_if_lost<element_of<V>>(out);
+    }
+  }
+  ask(slot_numbers{}, std::false_type{});
+  default_environment const environment;
+  return update_of_requests(optimizer.lr, out);
+}
+
+}  // namespace LOWP_UNIT
+
+}  // namespace detail
 
 namespace functions {
 
@@ -159,8 +228,7 @@ LOWP_HOST_FN typical_update update_of(adamw const& optimizer) {
   detail::default_environment const environment;
   return {.lr = optimizer.lr, .direction = detail::direction_over_noise(optimizer.beta1)};
 }
-/// Returns the updates of Lion: each is lr.
-/// @throws std::invalid_argument  lr is not finite and above 0, or another number is out of range
+/// Returns the updates of Lion, likewise: each is lr.
 LOWP_HOST_FN typical_update update_of(lion const& optimizer) {
   detail::refuse_if(detail::check_optimizer(optimizer, 1, 1));
   detail::refuse_if(detail::check_rate(optimizer.lr));
@@ -180,6 +248,49 @@ LOWP_HOST_FN typical_update update_of(Optimizer const& optimizer, update_report 
   return update;
 }
 
+/// Returns the sizes of updates that `update` would request, for each tensor of a list. Call it
+/// before `update`: it takes no step. It needs n floats of scratch. The first steps of AdamW ask
+/// for more: measure after 2 / (1 - beta1) steps, and later if gradients are rare.
+///
+/// @return  sizes of all elements that are finite; direction 0 if none asks for anything
+/// @throws std::invalid_argument  as `update`; lr is 0; or v is float16 or another plain format of
+///                                few exponents, and elements of it would become 0
+template <readable P, readable G, detail::optimizer_with<0> Optimizer>
+LOWP_HOST_FN typical_update update_of(P&& p, G&& g, Optimizer const& optimizer,
+                                      std::uint64_t step) {
+  return detail::update_of_step(optimizer, step, p, g);
+}
+template <readable P, readable G, readable M, detail::optimizer_with<1> Optimizer>
+LOWP_HOST_FN typical_update update_of(P&& p, G&& g, M&& m, Optimizer const& optimizer,
+                                      std::uint64_t step) {
+  return detail::update_of_step(optimizer, step, p, g, m);
+}
+template <readable P, readable G, readable M, readable V, detail::optimizer_with<2> Optimizer>
+LOWP_HOST_FN typical_update update_of(P&& p, G&& g, M&& m, V&& v, Optimizer const& optimizer,
+                                      std::uint64_t step) {
+  return detail::update_of_step(optimizer, step, p, g, m, v);
+}
+LOWP_HOST_FN std::vector<typical_update> update_of(call_list auto const& list,
+                                                   optimizer auto const& optimizer,
+                                                   std::uint64_t step) {
+  std::vector<typical_update> updates(static_cast<std::size_t>(std::ranges::distance(list)));
+  typical_update* update = updates.data();
+  for (auto const& tensor : list)
+    *update++ =
+        tensor.apply([](auto&... each) { return functions::update_of(each...); }, optimizer, step);
+  return updates;
+}
+
 }  // namespace functions
 
 }  // namespace lowp
+
+namespace lowp::simd {
+#define LOWP_COMPILED_REQUEST(part, P, M)                                                        \
+  LOWP_COMPILED_CALL(part, compiled_elements<detail::make_request<false, adamw>, no_report,      \
+                                             operand<float, access::write>,                      \
+                                             operand<P, access::read>, operand<P, access::read>, \
+                                             operand<M, access::read>, operand<M, access::read>>)
+LOWP_COMPILED_REQUESTS(LOWP_COMPILED_REQUEST)
+#undef LOWP_COMPILED_REQUEST
+}  // namespace lowp::simd

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Optimizer steps over float or narrow slots. All arithmetic is in float, and each stored value is
-// rounded once.
+// Optimizer steps over float or narrow slots, computed in float. Each stored value is rounded once.
 #pragma once
 
 #include <lowp/ops/lists.hpp>

@@ -126,7 +126,8 @@ inline namespace LOWP_UNIT {
 template <class Layout>
 LOWP_OPAQUE double gap_of(Layout const& layout, float x) {
   if constexpr (requires { Layout::working; }) {
-    using T = typename Layout::parts::template type<static_cast<std::size_t>(Layout::working)>;
+    using T =
+        std::tuple_element_t<static_cast<std::size_t>(Layout::working), typename Layout::parts>;
     x += narrowed(0.4375 * gap_at<T>(x));
   }
   return 2 * as_double(least_update<Layout, nearest_even>{layout, 0}(x));
