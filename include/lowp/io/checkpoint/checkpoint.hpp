@@ -24,11 +24,8 @@ namespace lowp::detail {
 
 /// An array in a checkpoint: of floats, codes, or the integers of storages.
 template <class R>
-concept saved_range =
-    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    std::ranges::borrowed_range<R> &&
-    (narrow<std::ranges::range_value_t<R>> || safetensors::stored<std::ranges::range_value_t<R>>) &&
-    std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
+concept saved_range = lasting_array<R> && (narrow<std::ranges::range_value_t<R>> ||
+                                           safetensors::stored<std::ranges::range_value_t<R>>);
 
 }  // namespace lowp::detail
 
