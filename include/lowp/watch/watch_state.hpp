@@ -253,8 +253,7 @@ LOWP_LIB void watch_state::judge_update(std::size_t place, std::string const& te
     alarm(trouble, place, tensor, range,
           joined_text({is_nan        ? "NaN"
                        : is_infinite ? "infinite"
-                                     : "up to ",
-                       is_nan || is_infinite ? "" : shortest_text(found.value()).text,
+                                     : joined_text({"up to ", shortest_text(found.value()).text}),
                        " in an update"}));
 }
 LOWP_LIB bool watch_state::begin_alarm() {

@@ -86,14 +86,13 @@ class checkpoint {
   template <checkpoint_scalar T>
   checkpoint& scalar(std::string const& name, T& value) {
     static_assert(!std::is_const_v<T>, "loading changes a scalar");
-    state_.add(name,
-               detail::saved_scalar{&value,
-                                    [](void const* from) {
-                                      return detail::scalar_text(*static_cast<T const*>(from));
-                                    },
-                                    [](std::string_view text, void* to) {
-                                      return detail::parse_scalar(text, static_cast<T*>(to));
-                                    }});
+    auto const text = [](void const* from) {
+      return detail::scalar_text(*static_cast<T const*>(from));
+    };
+    auto const parse = [](std::string_view read, void* to) {
+      return detail::parse_scalar(read, static_cast<T*>(to));
+    };
+    state_.add(name, detail::saved_scalar{&value, text, parse});
     return *this;
   }
   /// Adds a stochastic mode's numbers and its generator's name: `load` refuses another generator.
