@@ -138,21 +138,7 @@ LOWP_HOST_FN bool may_rest(watch_weight const& weight, std::size_t count) {
          weight.range.max_abs.bits < margin;
 }
 
-}  // namespace detail::inline LOWP_SHARED
-
-}  // namespace lowp
-
 #if defined(LOWP_BODIES)
-
-namespace lowp::inline LOWP_SHARED {
-
-LOWP_LIB std::string source_place::text() const {
-  return detail::joined_text({file + (std::string_view(file).find_last_of('/') + 1), ":", line});
-}
-
-}  // namespace lowp::inline LOWP_SHARED
-
-namespace lowp::detail::inline LOWP_SHARED {
 
 LOWP_LIB std::uint32_t watch_frame::count(watch_role of_role) const {
   std::uint32_t found = 0;
@@ -277,6 +263,14 @@ LOWP_LIB std::uint64_t watch_frames::count_in(std::size_t most, std::uint64_t al
   return count;
 }
 
-}  // namespace lowp::detail::inline LOWP_SHARED
-
 #endif
+
+}  // namespace detail::inline LOWP_SHARED
+
+#if defined(LOWP_BODIES)
+LOWP_LIB std::string source_place::text() const {
+  return detail::joined_text({file + (std::string_view(file).find_last_of('/') + 1), ":", line});
+}
+#endif
+
+}  // namespace lowp
