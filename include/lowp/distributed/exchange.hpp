@@ -36,10 +36,8 @@ namespace detail {
 
 /// Returns piece `number` of a shard that is cut into pieces of `size` elements.
 constexpr shard piece_of(shard const& whole, std::uint64_t number, std::uint64_t size) {
-  std::uint64_t const skipped = number * size;
-  if (skipped >= whole.size) return {whole.end(), 0};
-  std::uint64_t const left = whole.size - skipped;
-  return {whole.first + skipped, left < size ? left : size};
+  std::uint64_t const skipped = std::min(number * size, whole.size);
+  return {whole.first + skipped, std::min(size, whole.size - skipped)};
 }
 
 /// Gradients of a rank: a range of inputs, all of one size. A view must not make containers: they
@@ -65,7 +63,6 @@ auto leaves_of(G const& gradients) {
 
 template <class W>
 concept wire_like = requires(W const& w) {
-  typename W::value_type;
   w.words();
   w.invalid();
   w.bytes(std::uint64_t{});

@@ -82,7 +82,6 @@ struct wire_format {
   R rounding{};
   float scale = 1;
 
-  using value_type = T;
   static constexpr std::uint64_t bytes(std::uint64_t n) { return n * sizeof(T); }
   [[nodiscard]] detail::wire_words words() const {
     return detail::words_of(detail::text_of_type<T>() + ", scale " + detail::text_of(scale) + ", " +
@@ -112,7 +111,6 @@ template <scalable T, int Block, span_rounding R = nearest_even>
 struct block_wire_format {
   R rounding{};
 
-  using value_type = T;
   static constexpr std::uint64_t bytes(std::uint64_t n) {
     return n + block_scaled<T, Block>::blocks(n);
   }

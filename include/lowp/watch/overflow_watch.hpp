@@ -40,13 +40,11 @@ class overflow_watch : public detail::watch_state {
   /// @param caller  never given: it notes where the expression ends
   /// @throws std::invalid_argument  no place has that number
   frame forward(std::size_t place, detail::watch_expression&& caller = {}) {
-    std::uint64_t const number = begin(place, watch_pass::forward, caller);
-    return frame(number == 0 ? nullptr : this, number);
+    return frame(is_watched() ? this : nullptr, begin(place, watch_pass::forward, caller));
   }
   /// Begins a frame of the place's gradients.
   frame backward(std::size_t place, detail::watch_expression&& caller = {}) {
-    std::uint64_t const number = begin(place, watch_pass::backward, caller);
-    return frame(number == 0 ? nullptr : this, number);
+    return frame(is_watched() ? this : nullptr, begin(place, watch_pass::backward, caller));
   }
 
  private:

@@ -17,22 +17,17 @@ struct observed_tensor {
   void const* weights;
   std::size_t size;
 };
-class stall_records;
 
 /// A list's tensors, and their numbers in a stall_watch.
-class observed_tensors {
- public:
+struct observed_tensors {
   LOWP_HOST_FN observed_tensors() {}
   observed_tensors(observed_tensors const&) = delete;
   ~observed_tensors();
 
   void add(observed_tensor const& tensor);
 
- private:
-  friend stall_records;
-
-  std::vector<observed_tensor> all_;
-  std::vector<std::size_t> numbers_;
+  std::vector<observed_tensor> all;
+  std::vector<std::size_t> numbers;
 };
 
 /// The part of a stall_watch that knows no type of tensor.
@@ -81,12 +76,7 @@ class stall_records {
   void remember(watched_tensor& t, moment_counts const& v) const;
   bool changes_verdict(watched_tensor& t, double lr, update_report const& report) const;
   void remember(watched_tensor& t, double lr, update_report const& report) const;
-  bool stays_nonfinite(watched_tensor const& t) const;
   bool has_evidence(watched_tensor const& t) const;
-  bool stays_silent(watched_tensor const& t) const;
-  /// Returns true if the evidence suffices for a verdict.
-  bool is_known(watched_tensor const& t) const;
-  bool is_frozen(watched_tensor const& t) const;
 
   stall_policy policy_;
   std::vector<watched_tensor> tensors_;
@@ -154,11 +144,11 @@ LOWP_LIB std::size_t stall_records::number_of(observed_tensor const& tensor, std
   return tensors_.size() - 1;
 }
 LOWP_LIB observed_tensors::~observed_tensors() = default;
-LOWP_LIB void observed_tensors::add(observed_tensor const& tensor) { all_.push_back(tensor); }
+LOWP_LIB void observed_tensors::add(observed_tensor const& tensor) { all.push_back(tensor); }
 
 template <class Report>
 LOWP_LIB void stall_records::find(observed_tensors& tensors, std::span<Report const> reports) {
-  std::span<observed_tensor const> const list = tensors.all_;
+  std::span<observed_tensor const> const list = tensors.all;
   if (reports.size() != list.size())
     refuse_if(joined_text(
         {"stall_watch: ", reports.size(), " reports for a list of ", list.size(), " tensors"}));
@@ -170,7 +160,7 @@ LOWP_LIB void stall_records::find(observed_tensors& tensors, std::span<Report co
                        tensor_text(list, static_cast<std::uint32_t>(place)), " counts ", seen,
                        " elements of ", size, ": reports add up, so give each step new ones"}));
   }
-  std::vector<std::size_t>& numbers = tensors.numbers_;
+  std::vector<std::size_t>& numbers = tensors.numbers;
   for (observed_tensor const& tensor : list)
     numbers.push_back(number_of(tensor, numbers.size(), numbers.empty() ? 0 : numbers.back() + 1));
 }
@@ -180,18 +170,17 @@ template void stall_records::find(observed_tensors&, std::span<moment_report con
 #endif
 LOWP_LIB bool stall_records::is_due(observed_tensors const& list, std::size_t place) const {
   auto const period = static_cast<std::uint64_t>(0x1p32 < policy_.window ? 0x1p32 : policy_.window);
-  return tensors_[list.numbers_[place]].steps % period == 0;
+  return tensors_[list.numbers[place]].steps % period == 0;
 }
 LOWP_LIB void stall_records::measured(observed_tensors const& list, std::size_t place, double gap) {
-  if (check_numbers("", {{"", gap}}).empty()) tensors_[list.numbers_[place]].largest_gap = gap;
+  if (check_numbers("", {{"", gap}}).empty()) tensors_[list.numbers[place]].largest_gap = gap;
 }
 LOWP_LIB std::vector<stall_alarm> stall_records::observe(observed_tensors const& list,
                                                          std::uint64_t step, double lr,
                                                          std::span<update_report const> reports) {
   std::vector<stall_alarm> alarms;
   for (std::size_t i = 0; i < reports.size(); ++i)
-    if (auto const alarm = observe(list.numbers_[i], step, lr, reports[i]))
-      alarms.push_back(*alarm);
+    if (auto const alarm = observe(list.numbers[i], step, lr, reports[i])) alarms.push_back(*alarm);
   return alarms;
 }
 LOWP_LIB std::vector<moment_alarm> stall_records::observe(observed_tensors const& list,
@@ -199,7 +188,7 @@ LOWP_LIB std::vector<moment_alarm> stall_records::observe(observed_tensors const
                                                           std::span<moment_report const> reports) {
   std::vector<moment_alarm> alarms;
   for (std::size_t i = 0; i < reports.size(); ++i)
-    if (auto const alarm = observe(list.numbers_[i], step, reports[i])) alarms.push_back(*alarm);
+    if (auto const alarm = observe(list.numbers[i], step, reports[i])) alarms.push_back(*alarm);
   return alarms;
 }
 
@@ -215,7 +204,13 @@ LOWP_OPAQUE LOWP_LIB void stall_records::remember(watched_tensor& t, moment_coun
 LOWP_OPAQUE LOWP_LIB bool stall_records::changes_verdict(watched_tensor& t, double lr,
                                                          update_report const& report) const {
   remember(t, lr, report);
-  return is_known(t) && is_frozen(t) != t.is_frozen;
+  bool const stays_nonfinite = t.nonfinite != 0 && t.nonfinite_steps >= policy_.least_steps;
+  bool const stays_silent = static_cast<double>(t.silent) >= policy_.window &&
+                            t.silent_requested >= policy_.evidence * t.largest_gap;
+  bool const is_frozen =
+      stays_nonfinite || stays_silent || t.applied < policy_.least_applied * t.requested;
+  return is_frozen != t.is_frozen && t.steps - t.since >= policy_.least_steps &&
+         (has_evidence(t) || stays_silent || stays_nonfinite);
 }
 LOWP_LIB void stall_records::remember(watched_tensor& t, double lr,
                                       update_report const& report) const {
@@ -235,22 +230,8 @@ LOWP_LIB void stall_records::remember(watched_tensor& t, double lr,
   t.stalled = kept * t.stalled + static_cast<double>(report.stalled);
   t.count = kept * t.count + static_cast<double>(report.count - report.nonfinite);
 }
-LOWP_LIB bool stall_records::stays_nonfinite(watched_tensor const& t) const {
-  return t.nonfinite != 0 && t.nonfinite_steps >= policy_.least_steps;
-}
 LOWP_LIB bool stall_records::has_evidence(watched_tensor const& t) const {
   return t.requested > 0 && t.requested >= policy_.evidence * t.largest_gap * t.heaviest;
-}
-LOWP_LIB bool stall_records::stays_silent(watched_tensor const& t) const {
-  return static_cast<double>(t.silent) >= policy_.window &&
-         t.silent_requested >= policy_.evidence * t.largest_gap;
-}
-LOWP_LIB bool stall_records::is_known(watched_tensor const& t) const {
-  return t.steps - t.since >= policy_.least_steps &&
-         (has_evidence(t) || stays_silent(t) || stays_nonfinite(t));
-}
-LOWP_LIB bool stall_records::is_frozen(watched_tensor const& t) const {
-  return stays_nonfinite(t) || stays_silent(t) || t.applied < policy_.least_applied * t.requested;
 }
 
 LOWP_EXACT_END

@@ -67,14 +67,12 @@ class watch_state {
 
  private:
   void known(std::size_t place) const;
+  watch_weight& weight_of(watch_frame const& frame, std::uint32_t number);
+  /// Stores a reading. Weights are read in turns, so that each step reads about as many.
+  void remember(watch_weight& weight, abs_range const& range);
   void add(watch_frame& current, watch_line const& line);
-  /// Reads all weights that wait, before one is judged, so that a report has their numbers. Returns
-  /// those with trouble.
-  std::vector<watch_line> read_weights(watch_frame& current);
   void judge(watch_frame const& current, watch_line const& line);
   void judge_update(std::size_t place, std::string const& tensor, amax found, std::uint64_t nan);
-  /// Returns the lines of an alarm that are left for frames.
-  [[nodiscard]] std::size_t most_lines() const;
   /// Takes note of a trouble. Returns true if it gets an alarm; only then is its text made.
   bool begin_alarm();
   void alarm(watch_trouble trouble, std::size_t place, std::string const& tensor,
@@ -84,7 +82,9 @@ class watch_state {
   float largest_;
   std::uint32_t border_;
   watch_frames frames_;
-  watch_weights weights_;
+  /// The weights of each place, then their gradients, by the number of their name in the place.
+  std::vector<std::vector<watch_weight>> weights_;
+  std::uint64_t known_weights_ = 0;
   std::vector<watched_place> places_;
   std::optional<watch_alarm> first_;
   std::uint64_t step_ = 0;
@@ -115,11 +115,7 @@ inline error_text watch_unseen(watch_trouble trouble, std::uint64_t step, std::u
 }
 
 LOWP_LIB watch_state::watch_state(watch_policy policy, float largest, std::uint32_t border)
-    : policy_(std::move(policy)),
-      largest_(largest),
-      border_(border),
-      frames_(policy_.frames),
-      weights_(policy_.weights_every) {
+    : policy_(std::move(policy)), largest_(largest), border_(border), frames_(policy_.frames) {
   if (policy_.frames == 0) refuse_if("overflow_watch: policy.frames is 0");
   if (policy_.every == 0) refuse_if("overflow_watch: policy.every is 0");
   if (policy_.weights_every == 0) refuse_if("overflow_watch: policy.weights_every is 0");
@@ -185,15 +181,27 @@ LOWP_LIB watch_frame& watch_state::frame_of(std::uint64_t number) {
 LOWP_LIB watch_state::shown_weight watch_state::weight_of(std::uint64_t frame_number,
                                                           std::string_view name) {
   watch_frame& current = frame_of(frame_number);
-  std::uint32_t const index = watch_weights::number_of(places_[current.place], name);
-  return {current, weights_.at(current.place, current.pass, index), index,
-          current.is_open && !has_alarmed_};
+  std::vector<std::string>& names = places_[current.place].weights;
+  std::uint32_t index = 0;
+  while (index < names.size() && names[index] != name) ++index;
+  if (index == names.size()) names.emplace_back(name);
+  return {current, weight_of(current, index), index, current.is_open && !has_alarmed_};
+}
+LOWP_LIB watch_weight& watch_state::weight_of(watch_frame const& frame, std::uint32_t number) {
+  std::size_t const row = 2 * frame.place + (frame.pass == watch_pass::backward ? 1 : 0);
+  if (row >= weights_.size()) weights_.resize(row + 1);
+  if (number >= weights_[row].size()) weights_[row].resize(number + 1);
+  return weights_[row][number];
+}
+LOWP_LIB void watch_state::remember(watch_weight& weight, abs_range const& range) {
+  std::uint64_t const every = policy_.weights_every;
+  weight = {range, step_, weight.is_known ? every - 1 : known_weights_++ % every, true};
 }
 LOWP_LIB void watch_state::add(watch_frame& current, watch_role role, abs_range const& range) {
   add(current, watch_line{role, current.count(role), range});
 }
 LOWP_LIB void watch_state::add(shown_weight const& weight, abs_range const& range) {
-  weights_.remember(weight.known, range, step_);
+  remember(weight.known, range);
   add(weight.current, watch_line{watch_role::weight, weight.index, range});
 }
 LOWP_LIB void watch_state::wait(shown_weight const& weight, abs_range (*read)(void const*),
@@ -208,22 +216,18 @@ LOWP_LIB void watch_state::add(watch_frame& current, watch_line const& line) {
   current.lines.push_back(line);
   if (line.range.is_sound()) return;
   std::vector<watch_line> found;
-  if (current.is_open) found = read_weights(current);
+  // Reads all weights that wait, before one is judged, so that a report has their numbers.
+  for (watch_line& each : current.lines) {
+    if (!current.is_open || each.read == nullptr) continue;
+    each.range = std::exchange(each.read, nullptr)(each.values);
+    each.as_of.reset();
+    remember(weight_of(current, each.number), each.range);
+    if (!each.range.is_sound()) found.push_back(each);
+  }
   found.push_back(line);
   // A call_back may begin frames, and so take the memory of this one.
   watch_frame const seen = current;
   for (watch_line const& each : found) judge(seen, each);
-}
-LOWP_LIB std::vector<watch_line> watch_state::read_weights(watch_frame& current) {
-  std::vector<watch_line> found;
-  for (watch_line& line : current.lines) {
-    if (line.read == nullptr) continue;
-    line.range = std::exchange(line.read, nullptr)(line.values);
-    line.as_of.reset();
-    weights_.remember(weights_.at(current.place, current.pass, line.number), line.range, step_);
-    if (!line.range.is_sound()) found.push_back(line);
-  }
-  return found;
 }
 LOWP_LIB void watch_state::judge(watch_frame const& current, watch_line const& line) {
   watched_place& place = places_[current.place];
@@ -249,13 +253,8 @@ LOWP_LIB void watch_state::judge_update(std::size_t place, std::string const& te
     alarm(trouble, place, tensor, range,
           joined_text({is_nan        ? "NaN"
                        : is_infinite ? "infinite"
-                                     : "up to ",
-                       is_nan || is_infinite ? "" : shortest_text(found.value()).text,
+                                     : joined_text({"up to ", shortest_text(found.value()).text}),
                        " in an update"}));
-}
-LOWP_LIB std::size_t watch_state::most_lines() const {
-  std::size_t const others = is_watched_ ? 2 : 3;
-  return policy_.lines < others ? 0 : policy_.lines - others;
 }
 LOWP_LIB bool watch_state::begin_alarm() {
   is_reported_ = !std::exchange(has_alarmed_, true) && (policy_.call_back || policy_.throws);
@@ -266,13 +265,15 @@ LOWP_LIB void watch_state::alarm(watch_trouble trouble, std::size_t place,
                                  error_text const& details) {
   watched_place const& at = places_[place];
   bool const is_stalled = trouble == watch_trouble::stalled;
+  std::size_t const others = is_watched_ ? 2 : 3;
+  std::size_t const most_lines = policy_.lines < others ? 0 : policy_.lines - others;
   watch_alarm found{trouble, place, at.name, at.type, at.where, tensor, step_, range, {}};
   found.text = joined_text(
       {"Detected ",
        is_stalled                           ? "stalled tensor"
        : trouble == watch_trouble::overflow ? "overflow"
                                             : "inf/nan",
-       " during batch_number=", step_, "\n", frames_.text(places_, most_lines()), at.name.c_str(),
+       " during batch_number=", step_, "\n", frames_.text(places_, most_lines), at.name.c_str(),
        " (", at.where.text().c_str(), "): ", is_stalled ? "" : tensor.c_str(),
        is_stalled ? "" : ": ", details,
        is_watched_ ? error_text() : watch_unseen(trouble, step_, policy_.every, frames_.step())});
@@ -286,12 +287,3 @@ LOWP_LIB void watch_state::alarm(watch_trouble trouble, std::size_t place,
 #endif
 
 }  // namespace lowp::detail::inline LOWP_SHARED
-
-#if defined(LOWP_BODIES)
-namespace lowp::inline LOWP_SHARED {
-
-LOWP_LIB watch_error::watch_error(watch_alarm what_was_found)
-    : std::runtime_error(what_was_found.text), alarm(std::move(what_was_found)) {}
-
-}  // namespace lowp::inline LOWP_SHARED
-#endif

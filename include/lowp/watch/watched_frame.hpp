@@ -3,7 +3,7 @@
 // and the policy that handles them.
 #pragma once
 
-#include <lowp/watch/frame_texts.hpp>
+#include <lowp/watch/frames.hpp>
 
 #include <stdexcept>
 #if __has_include(<bits/std_function.h>)  // of libstdc++: all of <functional> takes a unit's time
@@ -57,7 +57,8 @@ struct watch_alarm {
 
 class watch_error : public std::runtime_error {
  public:
-  explicit watch_error(watch_alarm what_was_found);
+  LOWP_HOST_FN explicit watch_error(watch_alarm what_was_found)
+      : std::runtime_error(what_was_found.text), alarm(std::move(what_was_found)) {}
   watch_alarm alarm;
 };
 

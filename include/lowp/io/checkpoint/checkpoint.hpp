@@ -24,11 +24,8 @@ namespace lowp::detail {
 
 /// An array in a checkpoint: of floats, codes, or the integers of storages.
 template <class R>
-concept saved_range =
-    std::ranges::contiguous_range<R> && std::ranges::sized_range<R> &&
-    std::ranges::borrowed_range<R> &&
-    (narrow<std::ranges::range_value_t<R>> || safetensors::stored<std::ranges::range_value_t<R>>) &&
-    std::same_as<std::ranges::range_reference_t<R>, std::ranges::range_value_t<R>&>;
+concept saved_range = lasting_array<R> && (narrow<std::ranges::range_value_t<R>> ||
+                                           safetensors::stored<std::ranges::range_value_t<R>>);
 
 }  // namespace lowp::detail
 
@@ -50,8 +47,13 @@ class checkpoint {
     using storage_type = std::remove_cvref_t<S>;
     if constexpr (detail::layered<storage_type>) {
       std::size_t i = 0;
-      std::apply([&](auto const&... part) { (part_of<storage_type>(name, shape, part, i++), ...); },
-                 storage.parts());
+      auto const add = [&](auto const& part) {
+        // The first part has the shape; others may be smaller, such as scales of blocks.
+        bool const has_shape =
+            i == 0 || safetensors::detail::bytes_of(safetensors::dtype::u8, shape) == part.size();
+        array(name + storage_type::names[i++], has_shape ? shape : shape_type{part.size()}, part);
+      };
+      std::apply([&](auto const&... part) { (add(part), ...); }, storage.parts());
       if constexpr (requires { storage.next; }) {
         static_assert(std::is_lvalue_reference_v<S> && !std::is_const_v<std::remove_reference_t<S>>,
                       "a checkpoint needs `scaled` as a variable: loading changes its scale");
@@ -89,14 +91,13 @@ class checkpoint {
   template <checkpoint_scalar T>
   checkpoint& scalar(std::string const& name, T& value) {
     static_assert(!std::is_const_v<T>, "loading changes a scalar");
-    state_.add(name,
-               detail::saved_scalar{&value,
-                                    [](void const* from) {
-                                      return detail::scalar_text(*static_cast<T const*>(from));
-                                    },
-                                    [](std::string_view text, void* to) {
-                                      return detail::parse_scalar(text, static_cast<T*>(to));
-                                    }});
+    auto const text = [](void const* from) {
+      return detail::scalar_text(*static_cast<T const*>(from));
+    };
+    auto const parse = [](std::string_view read, void* to) {
+      return detail::parse_scalar(read, static_cast<T*>(to));
+    };
+    state_.add(name, detail::saved_scalar{&value, text, parse});
     return *this;
   }
   /// Adds a stochastic mode's numbers and its generator's name: `load` refuses another generator.
@@ -153,13 +154,6 @@ class checkpoint {
   template <class T>
   LOWP_NOINLINE checkpoint& member(std::string const& name, char const* suffix, T& value) {
     return scalar(name + suffix, value);
-  }
-  /// Adds a part. The first part has the shape; others may be smaller, such as scales of blocks.
-  template <class S, class Part>
-  void part_of(std::string const& name, shape_type const& shape, Part const& part, std::size_t i) {
-    bool const has_shape =
-        i == 0 || safetensors::detail::bytes_of(safetensors::dtype::u8, shape) == part.size();
-    array(name + S::names[i], has_shape ? shape : shape_type{part.size()}, part);
   }
   template <class R>
   void array(std::string const& name, shape_type const& shape, R& range) {

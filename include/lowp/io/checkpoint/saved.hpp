@@ -21,12 +21,6 @@ concept whole_scalar =
                                 std::from_chars(text, text, value);
                               });
 
-template <class T>
-inline constexpr bool is_whole_enumeration = false;
-template <class T>
-  requires std::is_enum_v<T>
-inline constexpr bool is_whole_enumeration<T> = whole_scalar<std::underlying_type_t<T>>;
-
 /// A tensor of a checkpoint. The types here have no unit's name: see compiled_state.hpp.
 struct saved_tensor {
   std::span<std::uint64_t const> shape;
@@ -48,8 +42,8 @@ struct saved_scalar {
 /// enumeration, float or double. A file may give an enumeration any number of its underlying type.
 /// Fix that type (`enum mode : int`): else a number beyond the enumerators' bits is undefined.
 template <class T>
-concept checkpoint_scalar = detail::whole_scalar<T> || detail::is_whole_enumeration<T> ||
-                            std::same_as<T, float> || std::same_as<T, double>;
+concept checkpoint_scalar = detail::whole_scalar<T> || detail::one_of<T, float, double> ||
+                            (std::is_enum_v<T> && detail::whole_scalar<std::underlying_type_t<T>>);
 
 namespace detail::inline LOWP_SHARED {
 

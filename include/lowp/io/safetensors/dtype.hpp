@@ -30,32 +30,20 @@ inline constexpr std::array<dtype_facts, 22> dtypes{
      {"I32", 32},        {"U32", 32},    {"F32", 32},    {"C64", 64},    {"F64", 64},
      {"I64", 64},        {"U64", 64}}};
 
+/// Returns the place of T in a list, or nothing.
+template <class T, class... Each>
+constexpr std::optional<dtype> place_among() {
+  std::uint8_t place = 0;
+  if ((... || (std::same_as<T, Each> || (++place, false)))) return dtype{place};
+  return {};
+}
+/// The types in the order of dtype. void stands for those that C++ has not, or not in this way.
 template <class T>
-inline constexpr std::optional<dtype> type_of{};
-template <format F>
-inline constexpr std::optional<dtype> type_of<basic_float<F, true>> = type_of<basic_float<F>>;
-// clang-format off
-template <> inline constexpr std::optional<dtype> type_of<std::uint8_t>    = dtype::u8;
-template <> inline constexpr std::optional<dtype> type_of<std::int8_t>     = dtype::i8;
-template <> inline constexpr std::optional<dtype> type_of<std::uint16_t>   = dtype::u16;
-template <> inline constexpr std::optional<dtype> type_of<std::int16_t>    = dtype::i16;
-template <> inline constexpr std::optional<dtype> type_of<std::uint32_t>   = dtype::u32;
-template <> inline constexpr std::optional<dtype> type_of<std::int32_t>    = dtype::i32;
-template <> inline constexpr std::optional<dtype> type_of<std::uint64_t>   = dtype::u64;
-template <> inline constexpr std::optional<dtype> type_of<std::int64_t>    = dtype::i64;
-template <> inline constexpr std::optional<dtype> type_of<float>           = dtype::f32;
-template <> inline constexpr std::optional<dtype> type_of<double>          = dtype::f64;
-template <> inline constexpr std::optional<dtype> type_of<float16>         = dtype::f16;
-template <> inline constexpr std::optional<dtype> type_of<bfloat16>        = dtype::bf16;
-template <> inline constexpr std::optional<dtype> type_of<float8_e5m2>     = dtype::f8_e5m2;
-template <> inline constexpr std::optional<dtype> type_of<float8_e4m3fn>   = dtype::f8_e4m3;
-template <> inline constexpr std::optional<dtype> type_of<float8_e8m0fnu>  = dtype::f8_e8m0;
-template <> inline constexpr std::optional<dtype> type_of<float8_e4m3fnuz> = dtype::f8_e4m3fnuz;
-template <> inline constexpr std::optional<dtype> type_of<float8_e5m2fnuz> = dtype::f8_e5m2fnuz;
-template <> inline constexpr std::optional<dtype> type_of<float6_e2m3fn>   = dtype::f6_e2m3;
-template <> inline constexpr std::optional<dtype> type_of<float6_e3m2fn>   = dtype::f6_e3m2;
-template <> inline constexpr std::optional<dtype> type_of<float4_e2m1fn>   = dtype::f4_e2m1;
-// clang-format on
+inline constexpr std::optional<dtype> type_of =
+    place_among<lowp::detail::explicit_of<T>, void, float4_e2m1fn, float6_e2m3fn, float6_e3m2fn,
+                std::uint8_t, std::int8_t, float8_e5m2, float8_e4m3fn, float8_e8m0fnu,
+                float8_e4m3fnuz, float8_e5m2fnuz, std::int16_t, std::uint16_t, float16, bfloat16,
+                std::int32_t, std::uint32_t, float, void, double, std::int64_t, std::uint64_t>();
 }  // namespace detail
 
 LOWP_HOST_FN constexpr std::string_view name_of(dtype type) {

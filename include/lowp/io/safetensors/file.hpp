@@ -20,7 +20,7 @@ namespace lowp::safetensors::inline LOWP_UNIT {
 /// @throws std::runtime_error  from every function; it names the path, tensor and values seen
 class file {
  public:
-  explicit file(std::string path) : path_(std::move(path)), at_(opened(path_.c_str())) {
+  explicit file(std::string path) : path_(std::move(path)), at_(path_.c_str()) {
     if (at_.number < 0) refuse(std::string("cannot open it: ") + std::strerror(errno));
     read_header();
   }
@@ -69,13 +69,6 @@ class file {
   }
 
  private:
-  /// A pipe would wait for a writer without O_NONBLOCK.
-  static int opened(char const* path) {
-    int number = 0;
-    do number = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    while (number < 0 && errno == EINTR);
-    return number;
-  }
   [[noreturn]] void refuse(std::string const& why) const {
     lowp::detail::raise<std::runtime_error>("lowp::safetensors: " + detail::shown_path(path_) +
                                             ": " + why);
@@ -138,7 +131,11 @@ class file {
   }
 
   struct descriptor {
-    explicit descriptor(int opened) : number(opened) {}
+    explicit descriptor(char const* path) {
+      // A pipe would wait for a writer without O_NONBLOCK.
+      do number = ::open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+      while (number < 0 && errno == EINTR);
+    }
     descriptor(descriptor&& other) noexcept : number(std::exchange(other.number, -1)) {}
     descriptor& operator=(descriptor&& other) noexcept {
       std::swap(number, other.number);
@@ -147,7 +144,7 @@ class file {
     ~descriptor() {
       if (number >= 0) ::close(number);
     }
-    int number;
+    int number = -1;
   };
 
   std::string path_;
