@@ -5,6 +5,7 @@
 #include <lowp/ops/roles.hpp>
 #include <lowp/storage/dynamic_blocks.hpp>
 #include <lowp/storage/flashoptim.hpp>
+#include <lowp/storage/kahan.hpp>
 #include <lowp/storage/master.hpp>
 #include <lowp/storage/scaled.hpp>
 
