@@ -36,9 +36,10 @@ struct column_call;
 LOWP_EXACT_BEGIN
 
 /// Writes the sums of `count` columns, the first of which has number `first`.
-template <class Isa, class... Sum, class D, std::size_t Packs, std::size_t... K>
-LOWP_HOST_FN void write_sums(auto& to, std::size_t first, std::size_t count,
-                             D const (&totals)[Packs][sizeof...(K)], std::index_sequence<K...>) {
+template <class Isa, class D, std::size_t Packs, class... Sum, std::size_t... K>
+LOWP_HOST_FN void write_sums(tuple_of<std::index_sequence<K...>, Sum...> const&, auto& to,
+                             std::size_t first, std::size_t count,
+                             D const (&totals)[Packs][sizeof...(K)]) {
   constexpr std::size_t size = Isa::lanes;
   std::size_t const whole = count / size * size;
   for (std::size_t at = 0, valid; at < count; at += valid) {
@@ -55,8 +56,8 @@ LOWP_HOST_FN void write_sums(auto& to, std::size_t first, std::size_t count,
 /// Adds up the lines of a call over rows: 16 groups in double, and runs in double, each in order.
 template <class Sums>
 struct line_call;
-template <class Indices, class... Sum>
-struct line_call<tuple_of<Indices, Sum...>> {
+template <std::size_t... K, class... Sum>
+struct line_call<tuple_of<std::index_sequence<K...>, Sum...>> {
   static constexpr std::size_t width = 128;  ///< columns of a block, as in a column_call
 
   sum_lines lines;
@@ -72,12 +73,12 @@ struct line_call<tuple_of<Indices, Sum...>> {
     accessors to(sums, 0, std::move(scratch));
     to.start(0);
     for (std::size_t first = first_row * width; first < (first_row + rows) * width; first += width)
-      add_lines<Isa>(to, first, std::index_sequence_for<Sum...>{});
+      add_lines<Isa>(to, first);
   }
 
  private:
-  template <class Isa, std::size_t... K>
-  LOWP_HOST_FN void add_lines(auto& to, std::size_t first, std::index_sequence<K...> all) const {
+  template <class Isa>
+  LOWP_HOST_FN void add_lines(auto& to, std::size_t first) const {
     using F = pack<float, typename Isa::registers>;
     using D = lanes::wide<F>;
     constexpr std::size_t size = Isa::lanes;
@@ -89,7 +90,7 @@ struct line_call<tuple_of<Indices, Sum...>> {
         ((totals[e / size][K] =
               lanes::add(totals[e / size][K], run_at<F>(run, K * lines.room + first + e))),
          ...);
-    write_sums<Isa, Sum...>(to, first, count, totals, all);
+    write_sums<Isa>(sums, to, first, count, totals);
   }
   template <class F>
   LOWP_HOST_FN auto run_at(std::size_t row, std::size_t at) const {
@@ -102,10 +103,10 @@ struct line_call<tuple_of<Indices, Sum...>> {
   }
 };
 
-template <class Operation, class Groups, class ScoreIndices, class... Score, class SumIndices,
+template <class Operation, class Groups, std::size_t... J, class... Score, std::size_t... K,
           class... Sum>
-struct column_call<Operation, Groups, tuple_of<ScoreIndices, Score...>,
-                   tuple_of<SumIndices, Sum...>> {
+struct column_call<Operation, Groups, tuple_of<std::index_sequence<J...>, Score...>,
+                   tuple_of<std::index_sequence<K...>, Sum...>> {
   /// The columns of a block: a multiple of every pack, and little enough to keep a team busy.
   static constexpr std::size_t width = 128;
 
@@ -156,13 +157,12 @@ struct column_call<Operation, Groups, tuple_of<ScoreIndices, Score...>,
         }
       }
       step = rest < width ? rest : width;
-      sum_block<Isa>(from, to, place, end, first, step, std::index_sequence_for<Sum...>{});
+      sum_block<Isa>(from, to, place, end, first, step);
     }
   }
-  template <class Isa, class From, class To, std::size_t... K>
-  LOWP_HOST_FN void sum_block(From& from, To& to, std::size_t place, std::size_t end,
-                              std::size_t first, std::size_t count,
-                              std::index_sequence<K...> all) const {
+  template <class Isa>
+  LOWP_HOST_FN void sum_block(auto& from, auto& to, std::size_t place, std::size_t end,
+                              std::size_t first, std::size_t count) const {
     using F = pack<float, typename Isa::registers>;
     using D = lanes::wide<F>;
     constexpr std::size_t size = Isa::lanes, packs = width / size;
@@ -174,23 +174,23 @@ struct column_call<Operation, Groups, tuple_of<ScoreIndices, Score...>,
       for (std::size_t g = 0; g < column_group && row < end; ++g, row += column_group) {
         for (auto& sum : each) ((sum[K] = lanes::broadcast<F>(0)), ...);
         for (std::size_t r = row; r < row + column_group && r < end; ++r)
-          add_row(from, groups.row(r), first, count, each, all);
+          add_row(from, groups.row(r), first, count, each);
         for (std::size_t p = 0; p < packs; ++p)
           ((sixteen[p][K] = lanes::add(sixteen[p][K], lanes::widen(each[p][K]))), ...);
       }
       for (std::size_t p = 0; p < packs; ++p)
         ((totals[p][K] = lanes::add(totals[p][K], sixteen[p][K])), ...);
     }
-    write_sums<Isa, Sum...>(to, first, count, totals, all);
+    write_sums<Isa>(sums, to, first, count, totals);
   }
   /// Adds up some packs of a group in float, in registers. In double the sum would be the same.
   template <class Isa, std::size_t Packs>
   LOWP_HOST_FN void sum_packs(auto& from, auto& to, std::size_t place, std::size_t end,
                               std::size_t first, std::size_t valid) const {
     using F = pack<float, typename Isa::registers>;
-    F sum[Packs][1];
+    F sum[Packs][sizeof...(K)];
     LOWP_UNROLL
-    for (auto& each : sum) each[0] = lanes::broadcast<F>(0);
+    for (auto& each : sum) ((each[K] = lanes::broadcast<F>(0)), ...);
     for (std::size_t r = place; r < end; ++r) {
       std::size_t const row = groups.row(r);
       typename Operation::template state<F> state;
@@ -199,16 +199,15 @@ struct column_call<Operation, Groups, tuple_of<ScoreIndices, Score...>,
       from.begin(first, valid);
       LOWP_UNROLL
       for (std::size_t p = 0; p < Packs; ++p)
-        add_pack(from, state, static_cast<int>(p * Isa::lanes), sum[p], std::index_sequence<0>{},
-                 std::index_sequence_for<Score...>{});
+        add_pack(from, state, static_cast<int>(p * Isa::lanes), sum[p]);
     }
     to.begin(first, valid);
     (write_sums_of_floats<Isa, typename Sum::operand_type, Packs>(to.template get<0>(), sum), ...);
     to.end(first, valid);
   }
-  template <class From, class F, std::size_t Packs, std::size_t... K>
-  LOWP_HOST_FN void add_row(From& from, std::size_t row, std::size_t first, std::size_t count,
-                            F (&each)[Packs][sizeof...(K)], std::index_sequence<K...> all) const {
+  template <class F, std::size_t Packs>
+  LOWP_HOST_FN void add_row(auto& from, std::size_t row, std::size_t first, std::size_t count,
+                            F (&each)[Packs][sizeof...(K)]) const {
     typename Operation::template state<F> state;
     operation.start(state, row);
     from.start(row);
@@ -216,15 +215,13 @@ struct column_call<Operation, Groups, tuple_of<ScoreIndices, Score...>,
     std::size_t const whole = count / size * size;
     from.begin(first, whole);
     for (std::size_t e = 0; e < whole; e += size)
-      add_pack(from, state, static_cast<int>(e), each[e / size], all,
-               std::index_sequence_for<Score...>{});
+      add_pack(from, state, static_cast<int>(e), each[e / size]);
     if (whole == count) return;
     from.begin(first + whole, count - whole);
-    add_pack(from, state, 0, each[whole / size], all, std::index_sequence_for<Score...>{});
+    add_pack(from, state, 0, each[whole / size]);
   }
-  template <class From, class State, class F, std::size_t... K, std::size_t... J>
-  LOWP_HOST_FN void add_pack(From& from, State const& state, int k, F (&sum)[sizeof...(K)],
-                             std::index_sequence<K...>, std::index_sequence<J...>) const {
+  template <class F>
+  LOWP_HOST_FN void add_pack(auto& from, auto const& state, int k, F (&sum)[sizeof...(K)]) const {
     F const score[] = {F(from.template get<J>().load(k))...};
     (operation.add_to(fold::number<static_cast<int>(K)>{}, sum[K], state, score[J]...), ...);
   }
