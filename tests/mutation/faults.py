@@ -242,7 +242,7 @@ FAULTS = [
     ("simd/rows/column_loop.hpp", "g < column_group", "g < 2 * column_group", "nn/backward"),
     ("simd/rows/write_sum.hpp", "lanes::add(lanes::widen(to.load(k)), sum)", "sum", "nn/backward"),
     ("simd/rows/sum_lines.hpp", "row % column_run < column_group", "row % column_run == 0", "nn/backward"),
-    ("simd/rows/sum_lines.hpp", "RowCall::operation.add_to(number, sum, state, score...);", "", "nn/backward"),
+    ("simd/rows/sum_lines.hpp", "RowCall::operation.add_to(fold::number<K>{}, sum, state, score...);", "", "nn/backward"),
     ("simd/openmp_team.hpp", " / call.lines.rows * call.lines.rows", "", "openmp"),
     ("cuda/rows/row_sum.hpp", "is_first ? 0 : to[e]", "is_first ? 0 : 0.0", "cuda/normalization"),
     ("cuda/rows/row_sum.hpp", "lanes::widen(sum_at(t, e))", "lanes::widen(sum_at(0, e))", "cuda/normalization"),

@@ -68,30 +68,28 @@ struct line_call<tuple_of<std::index_sequence<K...>, Sum...>> {
 
   template <class Isa>
   LOWP_HOST_FN void body() const {
+    using F = pack<float, typename Isa::registers>;
+    using D = lanes::wide<F>;
     using accessors = row_accessors<Isa, tuple<Sum...>>;
+    constexpr std::size_t size = Isa::lanes;
     typename accessors::scratch scratch;
     accessors to(sums, 0, std::move(scratch));
     to.start(0);
-    for (std::size_t first = first_row * width; first < (first_row + rows) * width; first += width)
-      add_lines<Isa>(to, first);
+    for (std::size_t first = first_row * width; first < (first_row + rows) * width;
+         first += width) {
+      std::size_t const rest = all_columns - first, count = rest < width ? rest : width;
+      D totals[width / size][sizeof...(K)];
+      for (auto& total : totals) ((total[K] = lanes::broadcast<D>(0)), ...);
+      for (std::size_t run = 0; run < lines.all_rows; run += column_run)
+        for (std::size_t e = 0; e < count; e += size)
+          ((totals[e / size][K] =
+                lanes::add(totals[e / size][K], run_at<F>(run, K * lines.room + first + e))),
+           ...);
+      write_sums<Isa>(sums, to, first, count, totals);
+    }
   }
 
  private:
-  template <class Isa>
-  LOWP_HOST_FN void add_lines(auto& to, std::size_t first) const {
-    using F = pack<float, typename Isa::registers>;
-    using D = lanes::wide<F>;
-    constexpr std::size_t size = Isa::lanes;
-    std::size_t const rest = all_columns - first, count = rest < width ? rest : width;
-    D totals[width / size][sizeof...(K)];
-    for (auto& total : totals) ((total[K] = lanes::broadcast<D>(0)), ...);
-    for (std::size_t run = 0; run < lines.all_rows; run += column_run)
-      for (std::size_t e = 0; e < count; e += size)
-        ((totals[e / size][K] =
-              lanes::add(totals[e / size][K], run_at<F>(run, K * lines.room + first + e))),
-         ...);
-    write_sums<Isa>(sums, to, first, count, totals);
-  }
   template <class F>
   LOWP_HOST_FN auto run_at(std::size_t row, std::size_t at) const {
     using D = lanes::wide<F>;

@@ -75,9 +75,13 @@ struct summing_row_call : RowCall {
       lanes::add(run, lanes::widen(F::load(sums + e))).store(to + e);
     }
   }
-  template <class F, class... Score>
-  LOWP_HOST_FN void add_to(auto const& state, float* sums, Score const&... score) const {
-    add_to_each<F>(std::make_integer_sequence<int, Sums>{}, state, sums, score...);
+  /// Adds the scores of a pack to its sums, beginning with sum K.
+  template <class F, int K = 0>
+  LOWP_HOST_FN void add_to(auto const& state, float* sums, auto const&... score) const {
+    F sum = F::load(sums);
+    RowCall::operation.add_to(fold::number<K>{}, sum, state, score...);
+    sum.store(sums);
+    if constexpr (K + 1 < Sums) add_to<F, K + 1>(state, sums + lines.room, score...);
   }
   /// Returns the memory of lines, which have room for the sums of a wide row's group, too.
   LOWP_HOST_FN std::size_t bytes() const {
@@ -89,18 +93,6 @@ struct summing_row_call : RowCall {
     return reinterpret_cast<float*>(static_cast<double*>(lines.memory) +
                                     lines.count() * lines.width) +
            row / lines.rows * lines.width;
-  }
-  template <class F, int... K>
-  LOWP_HOST_FN void add_to_each(std::integer_sequence<int, K...>, auto const& state, float* sums,
-                                auto const&... score) const {
-    (add_one<F>(fold::number<K>{}, state, sums + K * lines.room, score...), ...);
-  }
-  template <class F, int K>
-  LOWP_HOST_FN void add_one(fold::number<K> number, auto const& state, float* at,
-                            auto const&... score) const {
-    F sum = F::load(at);
-    RowCall::operation.add_to(number, sum, state, score...);
-    sum.store(at);
   }
 };
 
