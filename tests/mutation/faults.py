@@ -130,7 +130,7 @@ FAULTS = [
     ("report/exact_sum.hpp", "carry = with_carry < carry;", "carry = 0;", "report/exact_sum"),
     ("report/exact_sum.hpp", "rest + odd > 0x400", "rest > 0x400", "report/exact_sum"),
     ("report/exact_sum.hpp", "(leading >> 11) + (rest + odd > 0x400 ? 1 : 0)", "__builtin_bit_cast(std::uint64_t, static_cast<double>(leading)) - (std::uint64_t{1085} << 52)", "base/environment"),
-    ("measure/reports.hpp", "detail::root(squares.value())", "detail::square_root(squares.value())", "base/environment"),
+    ("measure/reports.hpp", "detail::root(squares.value())", "lane<double>::sqrt(squares.value())", "base/environment"),
     ("report/update_report.hpp", "detail::quotient(applied.value(), requested.value(), 1)", "requested.value() > 0 ? applied.value() / requested.value() : 1", "base/environment"),
     ("report/update_report.hpp", "atomics.add(overflowed, other.overflowed);", "", "report/update_report"),
     ("report/amax.hpp", "lane<F>::maximum_number(lanes::size_of(x), lanes::from_bits<F>(largest_))", "lane<F>::maximum_number(lanes::from_bits<F>(largest_), lanes::size_of(x))", "ops/scaled_cast"),

@@ -28,14 +28,14 @@ struct neon : vector_masks<neon> {
   using reals = pack<float, neon>;
 
 // a op b, through a local: see x86.inc.
-#define LOWP_INSTRUCTION(name, Pack, instruction)                           \
-  LOWP_HOST_FN static Pack name(Pack const& a, Pack const& b) {             \
-    Pack::vector r;                                                         \
+#define LOWP_INSTRUCTION(name, Result, Operand, instruction)                \
+  LOWP_HOST_FN static Result name(Operand const& a, Operand const& b) {     \
+    Result::vector r;                                                       \
     asm(instruction " %0.4s, %1.4s, %2.4s" : "=w"(r) : "w"(a.v), "w"(b.v)); \
-    return Pack::of(r);                                                     \
+    return Result::of(r);                                                   \
   }
-  LOWP_INSTRUCTION(max, words, "smax")
-  LOWP_INSTRUCTION(min, words, "smin")
+  LOWP_INSTRUCTION(max, words, words, "smax")
+  LOWP_INSTRUCTION(min, words, words, "smin")
 
   LOWP_HOST_FN static bool any(mask_words const& m) {
     std::uint32_t largest;
@@ -70,7 +70,7 @@ struct neon : vector_masks<neon> {
     to = r;
   }
 
-  LOWP_INSTRUCTION(div, reals, "fdiv")
+  LOWP_INSTRUCTION(div, reals, reals, "fdiv")
   LOWP_HOST_FN static reals sqrt(reals const& a) {
     reals::vector r;
     asm("fsqrt %0.4s, %1.4s" : "=w"(r) : "w"(a.v));
@@ -89,11 +89,7 @@ struct neon : vector_masks<neon> {
     return lowp::lanes::select(greater(x, number), number, x);
   }
   using vector_masks<neon>::greater;
-  LOWP_HOST_FN static mask_words greater(reals const& a, reals const& b) {
-    mask_words::vector r;
-    asm("fcmgt %0.4s, %1.4s, %2.4s" : "=w"(r) : "w"(a.v), "w"(b.v));
-    return mask_words::of(r);
-  }
+  LOWP_INSTRUCTION(greater, mask_words, reals, "fcmgt")
 #undef LOWP_INSTRUCTION
 
   using vector_masks<neon>::widen;
