@@ -34,7 +34,8 @@ class row_writer<Isa, Call, tuple_of<std::index_sequence<J...>, Score...>,
   static constexpr bool uses_scores = detail::uses_scores<Operation>;
   static constexpr bool has_lines = requires { Call::has_lines; };
   /// With 16 lanes a store takes longer than cheap values do, and registers hold a longer strip.
-  static constexpr bool is_cheap = Isa::lanes == 16 && detail::has_plain_state<Operation, F>;
+  static constexpr bool is_cheap =
+      Isa::lanes == 16 && requires { typename Operation::template plain_state<F>; };
   static constexpr bool repeats = is_cheap && score_accessors::has_floats;
 
   LOWP_HOST_FN explicit row_writer(Call const& rows) : call_(rows) {}
