@@ -131,7 +131,7 @@ struct avx2 : vector_masks<avx2> {
     asm("vpermd %0, %1, %0" : "+x"(r) : "x"(order));
     __builtin_memcpy(&codes, &r, sizeof(codes));
   }
-  LOWP_INSTRUCTION(unordered, integer<avx2>, LOWP_V, reals, LOWP_V, "vcmpunordps")
+  LOWP_INSTRUCTION(unordered, integer<avx2>, "x", reals, "x", "vcmpunordps")
   LOWP_TARGET inline static bool has_nan(reals const& x) { return any(unordered(x, x)); }
   LOWP_TARGET inline static reals canonical(reals const& x) {
     words nan;
@@ -142,8 +142,6 @@ struct avx2 : vector_masks<avx2> {
   }
 #undef LOWP_INSTRUCTION
 #undef LOWP_TARGET
-#undef LOWP_V
-#undef LOWP_X86
 };
 
 }  // namespace lowp::simd::inline LOWP_UNIT

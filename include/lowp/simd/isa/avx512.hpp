@@ -260,8 +260,6 @@ struct avx512 {
   }
 #undef LOWP_INSTRUCTION
 #undef LOWP_TARGET
-#undef LOWP_V
-#undef LOWP_X86
 };
 
 }  // namespace lowp::simd::inline LOWP_UNIT
