@@ -61,11 +61,6 @@ template <> inline constexpr row of<float4_e2m1fn>      {"float4_e2m1fn",     17
 
 }  // namespace dtype_table
 
-template <class T>
-inline constexpr int bits_of_type = 8 * sizeof(T);
-template <format F, bool IsImplicit>
-inline constexpr int bits_of_type<basic_float<F, IsImplicit>> = F.bits();
-
 }  // namespace detail
 
 /// A type of the catalogue, float or double.
@@ -81,8 +76,10 @@ template <has_dtype_codes T>
 inline constexpr dtype_codes dtype_codes_of = []() -> dtype_codes {
   detail::dtype_table::row const& row = detail::dtype_table::of<T>;
   auto const type = safetensors::detail::type_of<T>;
+  std::uint8_t bits = 8 * sizeof(T);
+  if constexpr (requires { T::descriptor; }) bits = static_cast<std::uint8_t>(T::descriptor.bits());
   return {.numpy = row.numpy,
-          .dlpack = {row.dlpack, detail::bits_of_type<T>, 1},
+          .dlpack = {row.dlpack, bits, 1},
           .onnx = row.onnx,
           .gguf = row.gguf,
           .nccl = row.nccl,

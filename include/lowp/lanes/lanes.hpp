@@ -165,8 +165,7 @@ LOWP_FN F maximum_number(F const& x, F const& number) {
   else
     return select(mask_and(mask_not(is_nan(x)), greater(order(x), order(number))), x, number);
 }
-/// Returns the smaller of x and `number`, or NaN if x is NaN. `number` must not be NaN. The choice
-/// between two zeros is unspecified.
+/// Returns the smaller of x and `number`, or NaN if x is NaN, otherwise likewise.
 template <class F>
 LOWP_FN F smaller_or_nan(F const& x, F const& number) {
   if constexpr (requires { lane<F>::smaller_or_nan(x, number); })

@@ -72,9 +72,6 @@ LOWP_FN auto kept_of([[maybe_unused]] auto const& operation, auto const& value,
   else
     return value;
 }
-/// True if values of most rows need less than the whole state, and are cheap.
-template <class Operation, class F>
-inline constexpr bool has_plain_state = requires { typename Operation::template plain_state<F>; };
 
 /// Returns true if `plain_of` a state gives the row's values and results.
 LOWP_FN bool is_plain([[maybe_unused]] auto const& operation, [[maybe_unused]] auto const& state) {

@@ -130,7 +130,6 @@ struct lane<float> {
   LOWP_PTX(word, floor_to_word, float, "cvt.rmi.s32.f32", "r", "f")
   LOWP_PTX(double, widen, float, "cvt.f64.f32", "d", "f")
   LOWP_PTX(float, narrowed, double, "cvt.rn.f32.f64", "f", "d")
-#undef LOWP_PTX
 #undef LOWP_PTX_OF_TWO
 #define LOWP_PTX_OF_THREE(name, instruction)                                \
   LOWP_FN static float name(float a, float b, float c) {                    \
@@ -172,24 +171,16 @@ struct lane<double> {
   LOWP_FN static double sub(double a, double b) { return __dsub_rn(a, b); }
   LOWP_FN static double mul(double a, double b) { return __dmul_rn(a, b); }
   LOWP_FN static double add_product(double sum, double a, double b) { return __fma_rn(a, b, sum); }
+  LOWP_PTX(double, sqrt, double, "sqrt.rn.f64", "d", "d")
+#undef LOWP_PTX
 #else
   LOWP_FN static double add(double a, double b) { return a + b; }
   LOWP_FN static double sub(double a, double b) { return a - b; }
   LOWP_FN static double mul(double a, double b) { return a * b; }
   LOWP_FN static double add_product(double sum, double a, double b) { return sum + a * b; }
+  LOWP_FN static double sqrt(double a) { return __builtin_sqrt(a); }
 #endif
 };
-
-namespace detail {
-LOWP_FN double square_root(double x) {
-#if defined(__CUDA_ARCH__)
-  asm("sqrt.rn.f64 %0, %1;" : "=d"(x) : "d"(x));
-  return x;
-#else
-  return __builtin_sqrt(x);
-#endif
-}
-}  // namespace detail
 
 LOWP_EXACT_END
 

@@ -6,7 +6,7 @@
 #include <lowp/ops/arguments.hpp>
 #include <lowp/ops/number.hpp>
 #include <lowp/simd/executors.hpp>
-#include <lowp/simd/rows/column_loop.hpp>
+#include <lowp/simd/rows/sum_lines.hpp>
 
 namespace lowp {
 

@@ -12,7 +12,7 @@ inline namespace LOWP_UNIT {
 LOWP_OPAQUE_FN double plain_quotient(auto a, auto b, double otherwise) {
   return b > 0 ? static_cast<double>(a) / static_cast<double>(b) : otherwise;
 }
-LOWP_OPAQUE_FN double plain_root(double x) { return square_root(x); }
+LOWP_OPAQUE_FN double plain_root(double x) { return lane<double>::sqrt(x); }
 /// Adds x to high + low and keeps what each addition loses (two-sum: D. Knuth, TAOCP 2, 4.2.2).
 LOWP_OPAQUE_FN void accumulate(double& high, double& low, double x) {
   double const sum = high + x;

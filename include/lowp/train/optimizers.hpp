@@ -111,8 +111,8 @@ struct adamw {
     LOWP_FN element(adamw const& rates, std::uint64_t step)
         : decoupled_rates(rates),
           beta2(detail::narrowed(rates.beta2)),
-          correction2(detail::narrowed(
-              1 / detail::square_root(detail::bias_correction(rates.beta2, step)))),
+          correction2(
+              detail::narrowed(1 / lane<double>::sqrt(detail::bias_correction(rates.beta2, step)))),
           minus_step(detail::narrowed(-rates.lr / detail::bias_correction(rates.beta1, step))),
           eps(detail::narrowed(rates.eps)) {}
 

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <lowp/cuda/rows/row_plan.hpp>
-#include <lowp/simd/rows/column_loop.hpp>
+#include <lowp/simd/rows/sum_lines.hpp>
 
 namespace lowp::cuda {
 

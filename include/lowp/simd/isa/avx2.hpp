@@ -26,15 +26,7 @@ struct avx2 : vector_masks<avx2> {
 #define LOWP_TARGET __attribute__((target("avx2,fma,f16c")))
 #include <lowp/simd/isa/x86.inc>
 
-  template <class Kernel>
-  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
-    kernel.template body<avx2>();
-  }
-
   LOWP_TARGET inline static bool any(integer<avx2> const& m) { return bits_of(m) != 0; }
-  LOWP_TARGET inline static std::uint32_t count(integer<avx2> const& m) {
-    return static_cast<std::uint32_t>(__builtin_popcount(bits_of(m)));
-  }
   LOWP_TARGET inline static unsigned bits_of(integer<avx2> const& m) {
     unsigned bits;
     asm("vmovmskps %1, %0" : "=r"(bits) : "x"(m.v));
@@ -139,7 +131,7 @@ struct avx2 : vector_masks<avx2> {
     asm("vpermd %0, %1, %0" : "+x"(r) : "x"(order));
     __builtin_memcpy(&codes, &r, sizeof(codes));
   }
-  LOWP_INSTRUCTION(unordered, integer<avx2>, LOWP_V, reals, LOWP_V, "vcmpunordps")
+  LOWP_INSTRUCTION(unordered, integer<avx2>, "x", reals, "x", "vcmpunordps")
   LOWP_TARGET inline static bool has_nan(reals const& x) { return any(unordered(x, x)); }
   LOWP_TARGET inline static reals canonical(reals const& x) {
     words nan;
@@ -150,8 +142,6 @@ struct avx2 : vector_masks<avx2> {
   }
 #undef LOWP_INSTRUCTION
 #undef LOWP_TARGET
-#undef LOWP_V
-#undef LOWP_X86
 };
 
 }  // namespace lowp::simd::inline LOWP_UNIT

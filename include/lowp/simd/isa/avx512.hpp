@@ -29,9 +29,7 @@ struct bitmask {
 }  // namespace lowp::simd::inline LOWP_UNIT
 
 template <>
-struct lowp::simd::mask_of<lowp::simd::avx512> {
-  using type = bitmask;
-};
+struct lowp::simd::mask_of<lowp::simd::avx512> : std::type_identity<bitmask> {};
 
 namespace lowp::simd::inline LOWP_UNIT {
 
@@ -47,11 +45,6 @@ struct avx512 {
 #define LOWP_V "v"
 #define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
 #include <lowp/simd/isa/x86.inc>
-
-  template <class Kernel>
-  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
-    kernel.template body<avx512>();
-  }
 
   // clang-format off
   LOWP_INSTRUCTION(equal,   bitmask, "k", words,   "v", "vpcmpeqd")
@@ -82,9 +75,7 @@ struct avx512 {
     return words::of(r);
   }
   LOWP_HOST_FN static bool any(bitmask const& m) { return m.v != 0; }
-  LOWP_TARGET inline static std::uint32_t count(bitmask const& m) {
-    return static_cast<std::uint32_t>(__builtin_popcount(m.v));
-  }
+  LOWP_HOST_FN static unsigned bits_of(bitmask const& m) { return m.v; }
 
   /// Adds bits as vector_masks does: the exclusive or of three bits, and their majority.
   LOWP_TARGET inline static void add_bits(words& sum, words& carry, words const& a,
@@ -269,15 +260,11 @@ struct avx512 {
   }
 #undef LOWP_INSTRUCTION
 #undef LOWP_TARGET
-#undef LOWP_V
-#undef LOWP_X86
 };
 
 }  // namespace lowp::simd::inline LOWP_UNIT
 
 LOWP_EXACT_END
 
-namespace lowp {
 template <>
-struct lane<simd::bitmask> : simd::avx512 {};
-}  // namespace lowp
+struct lowp::lane<lowp::simd::bitmask> : lowp::simd::avx512 {};

@@ -13,11 +13,7 @@ struct avx512_bf16 : avx512 {
   static constexpr char name[] = "avx512_bf16";
   static bool available() { return avx512::available() && __builtin_cpu_supports("avx512bf16"); }
 
-#if defined(__clang__)
-#define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
-#else
 #define LOWP_TARGET __attribute__((target(LOWP_AVX512 ",avx512bf16")))
-#endif
 
   using base = avx512;
   template <class Operand>

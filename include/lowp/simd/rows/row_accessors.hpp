@@ -58,20 +58,16 @@ inline constexpr bool holds_floats =
 template <class Isa, class Operands>
 class row_accessors;
 
-/// Memory of an accessor. It lies apart: see staging.
-template <std::size_t K, class Isa, class RowOperand>
-using row_scratch = indexed<K, staging<Isa, typename RowOperand::operand_type>>;
-
 template <std::size_t K, class Isa, class RowOperand>
 struct row_accessor {
-  using operand = typename RowOperand::operand_type;
+  using staging_type = staging<Isa, typename RowOperand::operand_type>;
 
-  accessor<Isa, operand, nans::canonical> at;
+  accessor<Isa, typename RowOperand::operand_type, nans::canonical> at;
   std::size_t stride, row_start = 0;
 
   LOWP_HOST_FN row_accessor(RowOperand const& rows, std::size_t streamed,
-                            row_scratch<K, Isa, RowOperand>& scratch)
-      : at(rows.operand, streamed, static_cast<staging<Isa, operand>&&>(scratch.value)),
+                            indexed<K, staging_type>& scratch)
+      : at(rows.operand, streamed, static_cast<staging_type&&>(scratch.value)),
         stride(rows.stride) {}
   row_accessor(row_accessor const&) = delete;
 };
@@ -89,7 +85,7 @@ class row_accessors<Isa, tuple_of<std::index_sequence<K...>, Operand...>>
 
   static constexpr bool has_floats = (holds_floats<typename Operand::operand_type> && ...);
 
-  struct scratch : row_scratch<K, Isa, Operand>... {};
+  using scratch = tuple<staging<Isa, typename Operand::operand_type>...>;  // it lies apart
 
   // An operation may have none of these operands.
   LOWP_HOST_FN explicit row_accessors(tuple<Operand...> const& operands,

@@ -17,9 +17,8 @@ class row_loop : row_writer<Isa, Call> {
   using typename writer::column_accessors, typename writer::F, typename writer::out_accessors,
       typename writer::registers, typename writer::score_accessors;
   using typename writer::Operation, typename writer::Out;
-  using writer::call_, writer::columns_, writer::each_score, writer::has_lines, writer::is_cheap,
-      writer::last_fold, writer::most_cached, writer::operation_, writer::repeats,
-      writer::uses_scores;
+  using writer::call_, writer::columns_, writer::has_lines, writer::is_cheap, writer::last_fold,
+      writer::most_cached, writer::operation_, writer::repeats, writer::uses_scores;
   template <int K>
   using folded = typename writer::template folded<K>;
   using statistic_accessors = row_accessors<Isa, decltype(Call::statistics)>;
@@ -203,7 +202,7 @@ class row_loop : row_writer<Isa, Call> {
   template <int K>
   LOWP_HOST_FN auto term_at(auto& from, auto const& state, [[maybe_unused]] float* to,
                             int k) const {
-    auto const value = this->template value_at<K>(from, state, k, each_score);
+    auto const value = this->template value_at<K>(from, state, k);
     auto const term = operation_.term(fold::number<K>{}, value);
     if constexpr (K == last_fold && !uses_scores && !repeats)
       detail::kept_of(operation_, value, term).store(to + k);

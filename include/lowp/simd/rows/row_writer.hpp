@@ -10,14 +10,19 @@ namespace lowp::simd {
 
 LOWP_LAYERS_BEGIN
 
-template <class Isa, class Call>
-class row_writer {
+template <class Isa, class Call, class Scores = decltype(Call::scores),
+          class Columns = decltype(Call::per_column)>
+class row_writer;
+template <class Isa, class Call, std::size_t... J, class... Score, std::size_t... C,
+          class... Column>
+class row_writer<Isa, Call, tuple_of<std::index_sequence<J...>, Score...>,
+                 tuple_of<std::index_sequence<C...>, Column...>> {
  protected:
   using Operation = decltype(Call::operation);
   using Out = decltype(Call::out);
   using out_accessors = row_accessors<Isa, tuple<Out>>;
-  using score_accessors = row_accessors<Isa, decltype(Call::scores)>;
-  using column_accessors = row_accessors<Isa, decltype(Call::per_column)>;
+  using score_accessors = row_accessors<Isa, tuple<Score...>>;
+  using column_accessors = row_accessors<Isa, tuple<Column...>>;
   /// The values kept take half of the smallest second-level caches.
   static constexpr std::size_t most_cached = 8192;
   using folds = typename Operation::folds;
@@ -26,12 +31,11 @@ class row_writer {
   template <int K>
   using folded = row_fold<std::tuple_element_t<std::size_t{K}, folds>, F>;
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
-  static constexpr typename score_accessors::indices each_score{};
-  static constexpr typename column_accessors::indices each_column{};
   static constexpr bool uses_scores = detail::uses_scores<Operation>;
   static constexpr bool has_lines = requires { Call::has_lines; };
   /// With 16 lanes a store takes longer than cheap values do, and registers hold a longer strip.
-  static constexpr bool is_cheap = Isa::lanes == 16 && detail::has_plain_state<Operation, F>;
+  static constexpr bool is_cheap =
+      Isa::lanes == 16 && requires { typename Operation::template plain_state<F>; };
   static constexpr bool repeats = is_cheap && score_accessors::has_floats;
 
   LOWP_HOST_FN explicit row_writer(Call const& rows) : call_(rows) {}
@@ -69,9 +73,8 @@ class row_writer {
                         first, Width);
   }
 
-  template <int K, class From, class State, std::size_t... J>
-  LOWP_HOST_FN auto value_at(From& from, State const& state, int k,
-                             std::index_sequence<J...>) const {
+  template <int K>
+  LOWP_HOST_FN auto value_at(auto& from, auto const& state, int k) const {
     return operation_.value(fold::number<K>{}, state, F(from.template get<J>().load(k))...);
   }
   Call const& call_;
@@ -80,9 +83,10 @@ class row_writer {
 
  private:
   /// @tparam IsPlain  true if values are at hand, and the whole stretch is visible
-  template <bool IsPlain, class To, class From, class With, class State>
-  LOWP_HOST_FN void write_stretch(To& to, From& from, With& with, State const& state, float* cached,
-                                  std::size_t visible, std::size_t first, std::size_t valid) const {
+  template <bool IsPlain>
+  LOWP_HOST_FN void write_stretch(auto& to, auto& from, auto& with, auto const& state,
+                                  float* cached, std::size_t visible, std::size_t first,
+                                  std::size_t valid) const {
     auto& out = to.template get<0>();
     int const left = static_cast<int>(valid);
     int k = 0;
@@ -109,7 +113,7 @@ class row_writer {
   LOWP_HOST_FN F result_of(auto& from, auto& with, auto const& state, float* cached,
                            std::size_t visible, std::size_t first, int k) const {
     if constexpr (uses_scores) {
-      return result_of_scores(from, with, state, k, cached + first, each_score);
+      return result_at(with, state, k, cached + first, F(from.template get<J>().load(k))...);
     } else {
       std::size_t const e = first + static_cast<std::size_t>(k);
       F value = repeats || (!IsPlain && columns_ > most_cached) ? kept_at(from, state, k)
@@ -118,7 +122,7 @@ class row_writer {
         value =
             lanes::select(first_lanes<registers>(e < visible ? static_cast<int>(visible - e) : 0),
                           value, lanes::broadcast<F>(0));
-      F result = result_at(with, state, k, each_column, cached, value);
+      F result = result_at(with, state, k, cached, value);
       if constexpr (requires { operation_.marked_result(state, value); })
         if (std::size_t const lane = state.marked - e; lane < Isa::lanes)
           result = lanes::select(only_lane<registers>(static_cast<int>(lane)),
@@ -127,21 +131,14 @@ class row_writer {
     }
   }
 
-  template <std::size_t... K>
-  LOWP_HOST_FN F result_of_scores(auto& from, auto& with, auto const& state, int k, float* sums,
-                                  std::index_sequence<K...>) const {
-    return result_at(with, state, k, each_column, sums, F(from.template get<K>().load(k))...);
-  }
   LOWP_HOST_FN F kept_at(auto& from, auto const& state, int k) const {
-    F const value = value_at<last_fold>(from, state, k, each_score);
+    F const value = value_at<last_fold>(from, state, k);
     return detail::kept_of(operation_, value, operation_.term(fold::number<last_fold>{}, value));
   }
-  template <class With, class State, std::size_t... J, class... Value>
-  LOWP_HOST_FN F result_at([[maybe_unused]] With& with, State const& state, [[maybe_unused]] int k,
-                           std::index_sequence<J...>, [[maybe_unused]] float* sums,
-                           Value const&... value) const {
+  LOWP_HOST_FN F result_at([[maybe_unused]] auto& with, auto const& state, [[maybe_unused]] int k,
+                           [[maybe_unused]] float* sums, auto const&... value) const {
     if constexpr (has_lines) call_.template add_to<F>(state, sums + k, value...);
-    return operation_.result(state, value..., F(with.template get<J>().load(k))...);
+    return operation_.result(state, value..., F(with.template get<C>().load(k))...);
   }
 };
 

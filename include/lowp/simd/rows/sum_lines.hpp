@@ -1,15 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sums over rows that a loop over rows leaves as it goes, so that it reads its operands once. A
-// line has them for some rows: a group's as floats, or those of sixteen groups as doubles. A
-// line_call adds up lines: see column_loop.hpp.
+// line has them for some rows: a group's as floats, or those of sixteen groups as doubles.
 #pragma once
 
-#include <lowp/lanes/row_folds.hpp>
-#include <lowp/simd/rows/row_call.hpp>
+#include <lowp/simd/rows/column_loop.hpp>
 
 namespace lowp::simd {
-
-inline constexpr std::size_t column_group = 16, column_run = column_group * column_group;
 
 /// Lines in memory. Each has all sums: sum K of column c is at K * room + c.
 struct sum_lines {
@@ -75,9 +71,13 @@ struct summing_row_call : RowCall {
       lanes::add(run, lanes::widen(F::load(sums + e))).store(to + e);
     }
   }
-  template <class F, class... Score>
-  LOWP_HOST_FN void add_to(auto const& state, float* sums, Score const&... score) const {
-    add_to_each<F>(std::make_integer_sequence<int, Sums>{}, state, sums, score...);
+  /// Adds the scores of a pack to its sums, beginning with sum K.
+  template <class F, int K = 0>
+  LOWP_HOST_FN void add_to(auto const& state, float* sums, auto const&... score) const {
+    F sum = F::load(sums);
+    RowCall::operation.add_to(fold::number<K>{}, sum, state, score...);
+    sum.store(sums);
+    if constexpr (K + 1 < Sums) add_to<F, K + 1>(state, sums + lines.room, score...);
   }
   /// Returns the memory of lines, which have room for the sums of a wide row's group, too.
   LOWP_HOST_FN std::size_t bytes() const {
@@ -90,17 +90,53 @@ struct summing_row_call : RowCall {
                                     lines.count() * lines.width) +
            row / lines.rows * lines.width;
   }
-  template <class F, int... K>
-  LOWP_HOST_FN void add_to_each(std::integer_sequence<int, K...>, auto const& state, float* sums,
-                                auto const&... score) const {
-    (add_one<F>(fold::number<K>{}, state, sums + K * lines.room, score...), ...);
+};
+
+/// Adds up the lines of a call over rows: 16 groups in double, and runs in double, each in order.
+template <class Sums>
+struct line_call;
+template <std::size_t... K, class... Sum>
+struct line_call<tuple_of<std::index_sequence<K...>, Sum...>> {
+  static constexpr std::size_t width = 128;  ///< columns of a block, as in a column_call
+
+  sum_lines lines;
+  std::size_t all_columns;
+  tuple<Sum...> sums;
+  std::size_t first_row = 0, rows = (all_columns + width - 1) / width;
+  std::size_t columns = width * lines.count() + 1;  ///< the work of a block
+
+  template <class Isa>
+  LOWP_HOST_FN void body() const {
+    using F = pack<float, typename Isa::registers>;
+    using D = lanes::wide<F>;
+    using accessors = row_accessors<Isa, tuple<Sum...>>;
+    constexpr std::size_t size = Isa::lanes;
+    typename accessors::scratch scratch;
+    accessors to(sums, 0, std::move(scratch));
+    to.start(0);
+    for (std::size_t first = first_row * width; first < (first_row + rows) * width;
+         first += width) {
+      std::size_t const rest = all_columns - first, count = rest < width ? rest : width;
+      D totals[width / size][sizeof...(K)];
+      for (auto& total : totals) ((total[K] = lanes::broadcast<D>(0)), ...);
+      for (std::size_t run = 0; run < lines.all_rows; run += column_run)
+        for (std::size_t e = 0; e < count; e += size)
+          ((totals[e / size][K] =
+                lanes::add(totals[e / size][K], run_at<F>(run, K * lines.room + first + e))),
+           ...);
+      write_sums<Isa>(sums, to, first, count, totals);
+    }
   }
-  template <class F, int K>
-  LOWP_HOST_FN void add_one(fold::number<K> number, auto const& state, float* at,
-                            auto const&... score) const {
-    F sum = F::load(at);
-    RowCall::operation.add_to(number, sum, state, score...);
-    sum.store(at);
+
+ private:
+  template <class F>
+  LOWP_HOST_FN auto run_at(std::size_t row, std::size_t at) const {
+    using D = lanes::wide<F>;
+    if (!lines.has_groups()) return D::load(lines.run_of(row) + at);
+    D run = lanes::broadcast<D>(0);
+    for (std::size_t r = row; r < row + column_run && r < lines.all_rows; r += column_group)
+      run = lanes::add(run, lanes::widen(F::load(lines.group_of(r) + at)));
+    return run;
   }
 };
 
