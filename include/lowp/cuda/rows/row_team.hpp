@@ -118,6 +118,20 @@ class row_team {
   unsigned turn_ = 0;
 };
 
+/// A thread, to accesses of halves of chunks.
+template <class Thread>
+struct thread_in_row {
+  Thread const& thread;
+  unsigned of_row;
+
+  LOWP_FN unsigned threads() const { return of_row; }
+  template <class T>
+  LOWP_FN T read(unsigned char const* at) const {
+    return thread.template read<T>(at);
+  }
+  LOWP_FN void write(unsigned char* at, auto const& x) const { thread.write(at, x); }
+};
+
 /// A fold over the threads of a team. add(k, x) adds one of the elements that a thread takes at a
 /// time.
 template <class Fold, class Team>
