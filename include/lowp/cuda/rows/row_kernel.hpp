@@ -276,7 +276,7 @@ class row_runner : row_folder<Call, Thread> {
         if constexpr (To::is_read) old[k] = to.element(thread_, e);
         if constexpr (Sum::sums != 0) sums_.template add<1>(call_.operation, s, x, k, e);
       }
-      if (!this->has_floats()) compute<int{turn}>(s, x, value);
+      if (!this->has_floats()) base::template compute<int{turn}>(s, x, value);
       finish<int{turn}>(s, x, value, weight, old, first, apart, 0, out);
       to.encode(thread_, out, 0, chunk_size);
       LOWP_UNROLL_ON_GPU
