@@ -22,6 +22,5 @@
 #include <lowp/nn/normalization_backward.hpp>
 #include <lowp/nn/power_of_two_scaling.hpp>
 #include <lowp/nn/softmax.hpp>
-#include <lowp/nn/softmax_backward.hpp>
 
 #include <lowp/base/restore_macros.inc>

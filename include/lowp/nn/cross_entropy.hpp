@@ -88,9 +88,8 @@ struct cross_entropy_rows {
     s.target = lanes::fma(lanes::sub(lanes::broadcast<F>(1), eps), s.scale, s.smooth);
   }
 
-  LOWP_FN auto value(fold::number<0>, auto const&, auto const& x) const { return x; }
-  LOWP_FN auto value(fold::number<1>, auto const& s, auto const& x) const {
-    return lanes::sub(s.largest, x);
+  LOWP_FN auto value(auto fold, auto const& s, auto const& x) const {
+    return log_softmax_rows{}.value(fold, s, x);
   }
   LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   template <class F>
