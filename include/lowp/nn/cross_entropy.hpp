@@ -55,10 +55,8 @@ struct cross_entropy_rows {
         check_numbers(function, {{"label_smoothing", options.label_smoothing, at_most_one},
                                  {"scale", options.scale, not_zero}});
     if (!wrong.empty()) return wrong;
-    if constexpr (IsOnDevice)
-      return {};
-    else
-      return check_labels(function, "label", labels, in.rows, columns, options.ignore_index);
+    return check_labels<IsOnDevice>(function, "label", labels, in.rows, columns,
+                                    options.ignore_index);
   }
 
   LOWP_FN bool is_ignored(std::size_t row) const { return labels[row] == options.ignore_index; }

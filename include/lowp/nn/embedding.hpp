@@ -67,10 +67,8 @@ struct rows_of_ids {
   std::int64_t ignore_index;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
-    if constexpr (has_own_memory<Executor>)
-      return {};
-    else
-      return check_labels(function, "id", ids, in.rows, table_rows, ignore_index);
+    return check_labels<has_own_memory<Executor>>(function, "id", ids, in.rows, table_rows,
+                                                  ignore_index);
   }
 };
 /// Likewise for rows that are put in order.

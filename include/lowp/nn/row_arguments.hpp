@@ -177,13 +177,15 @@ LOWP_COLD LOWP_LIB error_text label_text(char const* function, char const* what,
 
 inline namespace LOWP_UNIT {
 
-/// Returns the error text of labels of which one is neither below `count` nor ignored.
-template <class Label>
+/// Returns the error text of labels that the host can read, of which one is neither below `count`
+/// nor ignored.
+template <bool AreOnDevice, class Label>
 error_text check_labels(char const* function, char const* what, Label const* labels,
                         std::size_t rows, std::size_t count, std::int64_t ignored) {
-  for (std::size_t row = 0; row < rows; ++row)
-    if (labels[row] != ignored && static_cast<std::uint64_t>(labels[row]) >= count)
-      return label_text(function, what, labels[row], row, count, ignored);
+  if constexpr (!AreOnDevice)
+    for (std::size_t row = 0; row < rows; ++row)
+      if (labels[row] != ignored && static_cast<std::uint64_t>(labels[row]) >= count)
+        return label_text(function, what, labels[row], row, count, ignored);
   return {};
 }
 

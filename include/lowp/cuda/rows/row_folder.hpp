@@ -12,9 +12,9 @@ namespace lowp::cuda {
 template <class Call, class Thread>
 class row_folder {
  protected:
-  using Operation = typename Call::operation_type;
-  using Scores = typename Call::scores_type;
-  using Sum = typename Call::sum_type;
+  using Operation = decltype(Call::operation);
+  using Scores = decltype(Call::scores);
+  using Sum = decltype(Call::sum);
   using team_type = row_team<Call::team_threads, Thread>;
   using hardware = typename Thread::hardware;
   using folds = typename Operation::folds;

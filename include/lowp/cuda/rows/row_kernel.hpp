@@ -20,8 +20,8 @@ class row_runner : row_folder<Call, Thread> {
   using typename base::team_type, typename base::hardware, typename base::state,
       typename base::indices, typename base::scores_of_chunk, typename base::whole,
       typename base::Operation, typename base::Scores, typename base::Sum;
-  using To = typename Call::to_type;
-  using Columns = typename Call::columns_type;
+  using To = decltype(Call::to.kernel_operand);
+  using Columns = decltype(Call::per_column);
   using columns_of_chunk = float[Columns::size][chunk_size];
   static_assert(!To::is_random);
   /// The elements that a thread writes at once if it does not write chunks. More would spill.

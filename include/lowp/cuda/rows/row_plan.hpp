@@ -12,12 +12,6 @@ namespace lowp::cuda {
 template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
           class Statistics, class Sum>
 struct row_kernel_call {
-  using operation_type = Operation;
-  using to_type = To;
-  using scores_type = Scores;
-  using columns_type = Columns;
-  using sum_type = Sum;
-
   static constexpr bool has_visible =
       requires(Operation const& o) { o.visible(std::uint64_t{}, std::uint64_t{}); };
   static constexpr unsigned least_blocks = tuning::least_row_blocks(

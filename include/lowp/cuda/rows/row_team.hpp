@@ -199,11 +199,9 @@ class team_fold<fold::sum, Team> {
 
 template <class First, class Second, class Team>
 class team_fold<fold::both<First, Second>, Team> {
-  using first_fold = team_fold<First, Team>;
-  using second_fold = team_fold<Second, Team>;
-
  public:
-  static constexpr bool is_ordered = first_fold::is_ordered || second_fold::is_ordered;
+  static constexpr bool is_ordered =
+      team_fold<First, Team>::is_ordered || team_fold<Second, Team>::is_ordered;
 
   LOWP_FN void add(int k, fold::pair<float> const& x) {
     first_.add(k, x.first);
@@ -215,8 +213,8 @@ class team_fold<fold::both<First, Second>, Team> {
   }
 
  private:
-  first_fold first_;
-  second_fold second_;
+  team_fold<First, Team> first_;
+  team_fold<Second, Team> second_;
 };
 
 /// A thread's elements in a row that its team shares. Element e is at kept_place<4>(e). An offset
