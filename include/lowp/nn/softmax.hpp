@@ -26,9 +26,10 @@ struct softmax_rows {
 
   Score score;
 
-  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const {
-    if constexpr (requires { score.check(function); }) return score.check(function);
-    return {};
+  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const&) const
+    requires requires { Score::scale; }
+  {
+    return check_numbers(function, {{"scale", score.scale, not_zero}});
   }
 
   template <int K, class F, class... In>

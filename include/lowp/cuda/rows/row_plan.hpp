@@ -237,9 +237,7 @@ bool keeps_rows(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call) {
 
 template <class Grid, class RowCall, int Sums>
 void run_row_call(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call) {
-  line_sums<Sums> sums;
-  sums.lines = call.lines;
-  run_row_call(grid, static_cast<RowCall const&>(call), sums);
+  run_row_call(grid, static_cast<RowCall const&>(call), line_sums<Sums>{{}, call.lines});
 }
 
 }  // namespace lowp::cuda
