@@ -22,7 +22,6 @@
 #include <lowp/nn/normalization_backward.hpp>
 #include <lowp/nn/power_of_two_scaling.hpp>
 #include <lowp/nn/softmax.hpp>
-#include <lowp/nn/softmax_backward.hpp>
 #include <lowp/simd/dispatch.hpp>
 
 #include <lowp/base/restore_macros.inc>

@@ -74,7 +74,7 @@ FAULTS = [
     (None, "shfl_bfly", "shfl_idx", "pieces", "*", False),
     (None, "shfl_bfly", "shfl_idx", "reports", "*blocks", False),
     # Rows.
-    ("rows/row_results.hpp", "thread_.warp_barrier();", "thread_.thread();", "pieces", "*", True),
+    ("rows/row_kernel.hpp", "thread_.warp_barrier();", "thread_.thread();", "pieces", "*", True),
     ("rows/row_team.hpp", "turn_ ^= 1;", "turn_ ^= 0;", "pieces", "*", True),
     ("rows/row_team.hpp", "left > k * step ? own_", "left > k * step - 100000 ? own_", "pieces", "*", True),
     ("rows/id_kernel.hpp", "    thread.barrier();\n    if (table.tiles == 1)", "    if (table.tiles == 1)", "pieces", "*mean_loss*", True),

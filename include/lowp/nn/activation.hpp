@@ -21,8 +21,7 @@ struct long_function : returned<Function> {
 
 template <class Activation>
 struct gated {
-  template <class F>
-  LOWP_FN F operator()(F const& gate, F const& up) const {
+  LOWP_FN auto operator()(auto const& gate, auto const& up) const {
     return lanes::mul(Activation{}(gate), up);
   }
 };
@@ -100,10 +99,8 @@ struct activation_backward_operation : operation<Executor> {
 ///     dgate[i] = round(dy[i] * f'(gate[i]) * up[i])
 ///     dup[i]   = round(dy[i] * f(gate[i]))
 ///
-/// Products are taken from the left.
-///
-/// Stochastic rounding draws differently for the two results. Without a policy, each result has the
-/// default of its own format.
+/// Products are taken from the left. Stochastic rounding draws differently for the two results.
+/// Without a policy, each result has the default of its own format.
 template <class Activation, class Executor>
 struct gated_backward_operation : operation<Executor> {
   using calls =

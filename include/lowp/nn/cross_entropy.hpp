@@ -55,10 +55,8 @@ struct cross_entropy_rows {
         check_numbers(function, {{"label_smoothing", options.label_smoothing, at_most_one},
                                  {"scale", options.scale, not_zero}});
     if (!wrong.empty()) return wrong;
-    if constexpr (IsOnDevice)
-      return {};
-    else
-      return check_labels(function, "label", labels, in.rows, columns, options.ignore_index);
+    return check_labels<IsOnDevice>(function, "label", labels, in.rows, columns,
+                                    options.ignore_index);
   }
 
   LOWP_FN bool is_ignored(std::size_t row) const { return labels[row] == options.ignore_index; }
@@ -88,9 +86,8 @@ struct cross_entropy_rows {
     s.target = lanes::fma(lanes::sub(lanes::broadcast<F>(1), eps), s.scale, s.smooth);
   }
 
-  LOWP_FN auto value(fold::number<0>, auto const&, auto const& x) const { return x; }
-  LOWP_FN auto value(fold::number<1>, auto const& s, auto const& x) const {
-    return lanes::sub(s.largest, x);
+  LOWP_FN auto value(auto fold, auto const& s, auto const& x) const {
+    return log_softmax_rows{}.value(fold, s, x);
   }
   LOWP_FN auto term(fold::number<0>, auto const& value) const { return value; }
   template <class F>

@@ -67,10 +67,8 @@ struct rows_of_ids {
   std::int64_t ignore_index;
 
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
-    if constexpr (has_own_memory<Executor>)
-      return {};
-    else
-      return check_labels(function, "id", ids, in.rows, table_rows, ignore_index);
+    return check_labels<has_own_memory<Executor>>(function, "id", ids, in.rows, table_rows,
+                                                  ignore_index);
   }
 };
 /// Likewise for rows that are put in order.
@@ -170,10 +168,9 @@ template <class T>
 using not_a_range_of_uint64 = fit<std::convertible_to<T, std::span<std::uint64_t>>>;
 
 /// Adds rows to those of a table: dtable[ids[r]] += dout[r], the derivative of gather_rows. Rows of
-/// one id add up in their order as in add_rows: 16 in float, 16 such groups in double, and those in
-/// double. The sum is added to what the table has, in double, and rounded once to nearest even.
-/// Rows that no id names keep their bits. The bits depend neither on threads nor on the shape of a
-/// launch. For another rounding, take a table of floats, and fused_add.
+/// one id add up in their order as in add_rows. The sum is added to what the table has, in double,
+/// and rounded once to nearest even. Rows that no id names keep their bits. For another rounding,
+/// take a table of floats, and fused_add.
 ///
 ///     scatter_add_rows(dout, ids, dtable, columns);
 ///     lowp::cuda::scatter_add_rows(stream, dout, ids, dtable, columns, scratch);

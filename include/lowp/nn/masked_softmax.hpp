@@ -56,9 +56,6 @@ struct scaled_score {
   LOWP_FN F operator()(F const& x) const {
     return lanes::mul(x, lanes::broadcast<F>(scale));
   }
-  [[nodiscard]] LOWP_HOST_FN error_text check(char const* function) const {
-    return check_numbers(function, {{"scale", scale, not_zero}});
-  }
 };
 /// The mask is a byte.
 struct flagged_score : scaled_score {

@@ -111,10 +111,9 @@ struct norm_backward_rows {
 ///
 /// No intermediate value leaves the range of float if |g| is below 2^127.
 ///
-/// dweight adds up 16 rows in float, 16 such groups in double, and those in double, each in order.
-/// No group leaves the range of float if |dy * y| is below 2^123. The bits depend neither on
-/// threads nor on the shape of a launch. The processor's memory for sums is allocated before
-/// anything is written: at most a double for each column of 16 rows.
+/// dweight adds up rows as add_rows does. No group leaves the range of float if |dy * y| is below
+/// 2^123. The processor's memory for sums is allocated before anything is written: at most a double
+/// for each column of 16 rows.
 ///
 /// @param x, weight       those of the forward pass
 /// @param dy              the derivative with respect to its result

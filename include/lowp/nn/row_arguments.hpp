@@ -177,13 +177,15 @@ LOWP_COLD LOWP_LIB error_text label_text(char const* function, char const* what,
 
 inline namespace LOWP_UNIT {
 
-/// Returns the error text of labels of which one is neither below `count` nor ignored.
-template <class Label>
+/// Returns the error text of labels that the host can read, of which one is neither below `count`
+/// nor ignored.
+template <bool AreOnDevice, class Label>
 error_text check_labels(char const* function, char const* what, Label const* labels,
                         std::size_t rows, std::size_t count, std::int64_t ignored) {
-  for (std::size_t row = 0; row < rows; ++row)
-    if (labels[row] != ignored && static_cast<std::uint64_t>(labels[row]) >= count)
-      return label_text(function, what, labels[row], row, count, ignored);
+  if constexpr (!AreOnDevice)
+    for (std::size_t row = 0; row < rows; ++row)
+      if (labels[row] != ignored && static_cast<std::uint64_t>(labels[row]) >= count)
+        return label_text(function, what, labels[row], row, count, ignored);
   return {};
 }
 
@@ -266,12 +268,7 @@ LOWP_HOST_FN constexpr std::size_t doubles_of_sums(std::size_t rows, std::size_t
   return (simd::sum_lines::of(rows, columns, sums, simd::sum_lines::least_rows).bytes() + 7) / 8;
 }
 template <std::size_t Sums>
-struct scratch_role {
-  static constexpr row_use use = row_use::scratch;
-
-  row_extent range;
-  double* operand;
-
+struct scratch_role : row_role<row_use::scratch, double*> {
   [[nodiscard]] LOWP_HOST_FN error_text check(char const* function, row_extent const& in) const {
     std::size_t const least = doubles_of_sums(in.rows, in.columns, Sums);
     if (range.given >= least) return {};
@@ -281,8 +278,8 @@ struct scratch_role {
 /// Returns an argument for the sums that a call leaves before they are added up.
 template <std::size_t Sums>
 LOWP_HOST_FN auto sums_in(std::span<double> scratch) {
-  scratch_role<Sums> role{{"scratch", strided_rows{scratch, 1}, 1, row_use::scratch},
-                          scratch.data()};
+  scratch_role<Sums> role{
+      {{"scratch", strided_rows{scratch, 1}, 1, row_use::scratch}, scratch.data()}};
   role.range.is_written = true;
   return role;
 }

@@ -105,29 +105,23 @@ error_text check_call_over_rows(Executor const& executor, char const* function,
 
 }  // namespace LOWP_UNIT
 
-/// The numbers of the roles that have a use.
-template <row_use Use, class... Role>
-struct places_of_use {
-  static constexpr std::size_t count = (std::size_t{0} + ... + (Role::use == Use ? 1 : 0));
-
-  std::size_t at[sizeof...(Role)] = {};
-
-  constexpr places_of_use() {
-    std::size_t found = 0, place = 0;
-    ((at[found] = place++, found += Role::use == Use ? 1 : 0), ...);
-  }
-};
-template <auto Places, std::size_t... K>
-LOWP_HOST_FN auto operands_at([[maybe_unused]] auto const& roles, std::index_sequence<K...>) {
-  return simd::tuple<std::remove_cv_t<decltype(simd::get<Places.at[K]>(roles).operand)>...>{
-      {simd::get<Places.at[K]>(roles).operand}...};
+template <class T, std::size_t... K, class... Other>
+LOWP_HOST_FN auto put_before(
+    [[maybe_unused]] simd::tuple_of<std::index_sequence<K...>, Other...> const& others,
+    T const& first) {
+  return simd::tuple<T, Other...>{{first}, {simd::get<K>(others)}...};
 }
 /// Returns a tuple of the operands whose roles have a use.
-template <row_use Use, class... Role>
-LOWP_HOST_FN auto operands_with(Role const&... role) {
-  constexpr places_of_use<Use, Role...> places;
-  return operands_at<places>(simd::tuple<Role const&...>{{role}...},
-                             std::make_index_sequence<places.count>{});
+template <row_use Use>
+LOWP_HOST_FN simd::tuple<> operands_with() {
+  return {};
+}
+template <row_use Use, class First, class... Role>
+LOWP_HOST_FN auto operands_with(First const& first, Role const&... role) {
+  if constexpr (First::use == Use)
+    return put_before(operands_with<Use>(role...), first.operand);
+  else
+    return operands_with<Use>(role...);
 }
 
 /// Runs the sums of a call, which come first: results may be written over the scores.

@@ -31,14 +31,13 @@ template <class Sums>
 struct line_kernel_call;
 template <std::size_t... K, class... Sum>
 struct line_kernel_call<row_operands<std::index_sequence<K...>, Sum...>> {
-  using sums_type = row_operands<std::index_sequence<K...>, Sum...>;
   static constexpr unsigned least_blocks = 0, team_threads = warp_threads;
   static constexpr bool is_collective = true;
   static constexpr unsigned at_once = 8;  ///< runs that a warp reads
 
   simd::sum_lines lines;
   std::uint32_t columns;
-  sums_type sums;
+  row_operands<std::index_sequence<K...>, Sum...> sums;
   std::uint32_t dynamic_bytes;
   block_tiles table;
 
@@ -113,7 +112,6 @@ struct column_kernel_call;
 template <class Operation, class Groups, class Scores, std::size_t... K, class... Sum>
 struct column_kernel_call<Operation, Groups, Scores,
                           row_operands<std::index_sequence<K...>, Sum...>> {
-  using sums_type = row_operands<std::index_sequence<K...>, Sum...>;
   static constexpr bool is_one = std::same_as<Groups, simd::one_group>;
   static constexpr unsigned least_blocks =
       tuning::least_row_blocks(Scores::size + (is_one ? 0 : 1), 0, false, false);
@@ -124,7 +122,7 @@ struct column_kernel_call<Operation, Groups, Scores,
   Groups groups;
   std::uint32_t columns, of_tile;  ///< all, and those of a block
   Scores scores;
-  sums_type sums;
+  row_operands<std::index_sequence<K...>, Sum...> sums;
   std::uint32_t dynamic_bytes;
   block_tiles table;
 
@@ -152,7 +150,7 @@ struct column_kernel_call<Operation, Groups, Scores,
  private:
   LOWP_FN void sum_few(auto const& thread, std::uint64_t place, std::uint64_t end,
                        std::uint32_t column) const {
-    float sum[] = {(static_cast<void>(K), 0.0f)...};
+    float sum[sizeof...(K)] = {};
     if (column >= columns) return;
     for (std::uint64_t r = place; r < end; ++r) add_row(thread, groups.row(r), column, sum);
     (write_sum(thread, sums.template indexed<K, row_operand<Sum>>::value, groups.target(place),
@@ -164,12 +162,11 @@ struct column_kernel_call<Operation, Groups, Scores,
     unsigned const warps = thread.threads() / warp_threads;
     unsigned const warp = thread.thread() / warp_threads;
     auto* const shared = reinterpret_cast<float*>(thread.dynamic_memory());
-    double totals[] = {(static_cast<void>(K), 0.0)...},
-           sixteen[] = {(static_cast<void>(K), 0.0)...};
+    double totals[sizeof...(K)] = {}, sixteen[sizeof...(K)] = {};
     constexpr std::uint64_t group = simd::column_group;
     unsigned turn = 0;
     for (std::uint64_t row = place; row < end; row += warps * group, turn ^= 1) {
-      float sums_of_group[] = {(static_cast<void>(K), 0.0f)...};
+      float sums_of_group[sizeof...(K)] = {};
       std::uint64_t const first = row + warp * group;
       if (column < columns)
         for (std::uint64_t r = first; r < first + group && r < end; ++r)
@@ -214,10 +211,9 @@ struct column_kernel_call<Operation, Groups, Scores,
 
 template <class Grid, class Operation, class Groups, class Scores, class Sums>
 void run_row_call(Grid& grid, simd::column_call<Operation, Groups, Scores, Sums> const& call) {
-  auto const scores = row_operands_of(call.scores);
-  auto const sums = row_operands_of(call.sums);
-  using kernel = column_kernel_call<Operation, Groups, std::remove_const_t<decltype(scores)>,
-                                    std::remove_const_t<decltype(sums)>>;
+  auto scores = row_operands_of(call.scores);
+  auto sums = row_operands_of(call.sums);
+  using kernel = column_kernel_call<Operation, Groups, decltype(scores), decltype(sums)>;
   std::uint32_t const of_tile = kernel::is_one ? warp_threads : grid.threads();
   std::uint64_t const tiles = call.groups.places * ((call.all_columns + of_tile - 1) / of_tile);
   if (tiles == 0) return;
@@ -234,8 +230,8 @@ void run_row_call(Grid& grid, simd::column_call<Operation, Groups, Scores, Sums>
 
 template <class Grid, class Sums>
 void run_row_call(Grid& grid, simd::line_call<Sums> const& call) {
-  auto const sums = row_operands_of(call.sums);
-  using kernel = line_kernel_call<std::remove_const_t<decltype(sums)>>;
+  auto sums = row_operands_of(call.sums);
+  using kernel = line_kernel_call<decltype(sums)>;
   std::uint64_t const tiles = sums.size * ((call.all_columns + warp_threads - 1) / warp_threads);
   grid.template run<simd::no_report>(
       kernel{call.lines,

@@ -6,20 +6,16 @@
 
 namespace lowp::cuda {
 
-template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
-          class Statistics, class Sum>
-struct row_kernel_call;
-
 /// A team's rows and their folds.
+///
+/// @tparam Call  a row_kernel_call
 template <class Call, class Thread>
-class row_folder;
-template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
-          class Statistics, class Sum, class Thread>
-class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
-                 Thread> {
+class row_folder {
  protected:
-  using call_type = row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>;
-  using team_type = row_team<TeamThreads, Thread>;
+  using Operation = decltype(Call::operation);
+  using Scores = decltype(Call::scores);
+  using Sum = decltype(Call::sum);
+  using team_type = row_team<Call::team_threads, Thread>;
   using hardware = typename Thread::hardware;
   using folds = typename Operation::folds;
   using state = typename Operation::template state<float>;
@@ -32,12 +28,12 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
 
   static constexpr int last_fold = static_cast<int>(std::tuple_size_v<folds>) - 1;
   static constexpr int step = team_type::step, stride = team_type::stride;
-  static constexpr bool has_visible = call_type::has_visible;
+  static constexpr bool has_visible = Call::has_visible;
   static constexpr bool uses_scores = detail::uses_scores<Operation>;
   static constexpr bool keeps = keeps_codes<Operation, Sum>;
   static constexpr int at_once = chunks_at_once<Operation, Scores, Sum>;
   static constexpr int kept = kept_scores<Operation, Scores>;
-  static constexpr bool may_be_shifted = call_type::may_be_shifted;
+  static constexpr bool may_be_shifted = Call::may_be_shifted;
   template <int K>
   static constexpr bool repeats = !std::is_void_v<decltype(std::declval<Operation>().take_total(
       fold::number<K>{}, std::declval<state&>(),
@@ -45,7 +41,7 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   /// True if fold 0 takes chunks as they arrive.
   static constexpr bool folds_chunks = team_type::is_warp || !fold_type<0>::is_ordered;
 
-  LOWP_FN row_folder(call_type const& call, Thread const& thread)
+  LOWP_FN row_folder(Call const& call, Thread const& thread)
       : call_(call),
         thread_(thread),
         team_(thread, call.shift),
@@ -271,8 +267,21 @@ class row_folder<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
                         std::index_sequence<J...>) const {
     return call_.operation.value(fold::number<K>{}, s, x[J][k]...);
   }
+  /// Computes the values of a chunk's first elements, if results are made of these.
+  template <int Count = chunk_size>
+  LOWP_FN void compute([[maybe_unused]] state const& s, [[maybe_unused]] scores_of_chunk const& x,
+                       [[maybe_unused]] float (&value)[chunk_size]) const {
+    if constexpr (!uses_scores) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < Count; ++k) {
+        float const of_element = value_at<last_fold>(s, x, k, indices{});
+        value[k] = detail::kept_of(call_.operation, of_element,
+                                   call_.operation.term(fold::number<last_fold>{}, of_element));
+      }
+    }
+  }
 
-  call_type const& call_;
+  Call const& call_;
   Thread const& thread_;
   team_type team_;
   unsigned char* codes_;          ///< the row as it was loaded

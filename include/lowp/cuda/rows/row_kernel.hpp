@@ -2,35 +2,27 @@
 // The kernel over rows, for teams of a warp and of a block. It reads a row from memory once, in
 // chunks of eight elements. A short row stays in registers. Else shared memory keeps it as it was
 // loaded, or costly values if these fit. From there the results are written, in chunks again. A row
-// that is too long for a block is read anew.
-// bench/cuda/README.md has instructions.
+// that is too long for a block is read anew. bench/cuda/README.md has instructions.
 #pragma once
 
-#include <lowp/cuda/rows/row_results.hpp>
+#include <lowp/cuda/rows/row_folder.hpp>
 
 namespace lowp::cuda {
 
 /// The work of a team: its rows, one after another.
 template <class Call, class Thread>
-class row_runner;
-template <unsigned TeamThreads, class Operation, class To, class Scores, class Columns,
-          class Statistics, class Sum, class Thread>
-class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
-                 Thread>
-    : row_results<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
-                  Thread> {
-  using base =
-      row_results<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, Statistics, Sum>,
-                  Thread>;
+class row_runner : row_folder<Call, Thread> {
+  using base = row_folder<Call, Thread>;
   using base::call_, base::thread_, base::team_, base::codes_, base::cached_, base::end_;
   using base::has_visible, base::uses_scores, base::keeps, base::last_fold, base::stride;
-  using base::may_be_shifted, base::lead_of_row, base::lead_;
-  using base::room, base::is_cached, base::within_chunk, base::recall, base::has_chunks, base::kept;
-  using base::write_statistics, base::compute, base::finish;
-  using typename base::call_type, typename base::team_type, typename base::hardware,
-      typename base::state, typename base::indices, typename base::scores_of_chunk,
-      typename base::whole;
-  using typename base::columns_of_chunk;
+  using base::may_be_shifted, base::lead_of_row, base::lead_, base::compute;
+  using base::room, base::is_cached, base::within_chunk, base::has_chunks, base::kept;
+  using typename base::team_type, typename base::hardware, typename base::state,
+      typename base::indices, typename base::scores_of_chunk, typename base::whole,
+      typename base::Operation, typename base::Scores, typename base::Sum;
+  using To = decltype(Call::to.kernel_operand);
+  using Columns = decltype(Call::per_column);
+  using columns_of_chunk = float[Columns::size][chunk_size];
   static_assert(!To::is_random);
   /// The elements that a thread writes at once if it does not write chunks. More would spill.
   static constexpr unsigned turn = Scores::size > 2 ? 2 : 4;
@@ -38,27 +30,14 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   /// writes chunks only where all of a team are whole.
   static constexpr bool has_halves = sizeof(typename To::type) == 4;
   using width = std::integral_constant<int, has_halves ? width_in_runs(2) : whole::value>;
-  /// A thread, to accesses of halves.
-  struct thread_in_row {
-    Thread const& thread;
-    unsigned of_row;
-
-    LOWP_FN unsigned threads() const { return of_row; }
-    template <class T>
-    LOWP_FN T read(unsigned char const* at) const {
-      return thread.template read<T>(at);
-    }
-    LOWP_FN void write(unsigned char* at, auto const& x) const { thread.write(at, x); }
-  };
   using sums_type =
       std::conditional_t<Sum::sums != 0, team_sums<Sum::sums, team_type, Thread>, no_row_sum>;
 
  public:
-  LOWP_FN row_runner(call_type const& call, Thread const& thread)
-      : base(call, thread), sums_(sums()) {}
+  LOWP_FN row_runner(Call const& call, Thread const& thread) : base(call, thread), sums_(sums()) {}
 
   LOWP_FN void run() {
-    if constexpr (call_type::may_be_short)
+    if constexpr (Call::may_be_short)
       if (call_.is_short) return run_short();
     if constexpr (Sum::sums != 0) {
       sums_.run([&](std::uint64_t r, bool is_row) { run_row(r, is_row); });
@@ -150,20 +129,77 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
   LOWP_FN sums_type sums() const {
     if constexpr (Sum::sums != 0) {
       constexpr unsigned all = kept_bytes<Operation, Scores, Sum>(false);
-      return sums_type(thread_, team_, call_.sum.lines,
-                       reinterpret_cast<float*>(thread_.dynamic_memory() +
-                                                room() * Scores::template bytes_of<kept>),
-                       room() * all / unsigned{sizeof(float)}, room());
+      auto* const first = thread_.dynamic_memory() + room() * Scores::template bytes_of<kept>;
+      return {thread_,
+              team_,
+              call_.sum.lines,
+              reinterpret_cast<float*>(first),
+              room() * all / unsigned{sizeof(float)},
+              room()};
     } else {
       return {};
     }
+  }
+  template <std::size_t... K, class... Statistic>
+  LOWP_FN void write_statistics(
+      [[maybe_unused]] std::uint64_t r, [[maybe_unused]] state const& s, bool is_row,
+      row_operands<std::index_sequence<K...>, Statistic...> const& all) const {
+    // The row may have started with its old statistics. A block has waited since, in its folds.
+    if constexpr (team_type::is_warp && sizeof...(K) != 0) thread_.warp_barrier();
+    if (team_.thread() != 0 || !is_row) return;
+    (row_accessor<Statistic, hardware, 1>(all.indexed<K, row_operand<Statistic>>::value, r)
+         .write_one(thread_, call_.operation.statistic(fold::number<static_cast<int>(K)>{}, s)),
+     ...);
+  }
+
+  /// Makes the results of these. `column` is that of the first one, and the next is `apart`. Those
+  /// of a second half are `more` further away.
+  template <int Count = chunk_size>
+  LOWP_FN void finish(state const& s, scores_of_chunk const& x, float (&value)[chunk_size],
+                      columns_of_chunk const& weight,
+                      [[maybe_unused]] float const (&old)[chunk_size],
+                      [[maybe_unused]] std::uint32_t column, [[maybe_unused]] unsigned apart,
+                      [[maybe_unused]] unsigned more, float (&out)[chunk_size]) const {
+    [[maybe_unused]] auto const place = [=](int k) {
+      return column + static_cast<unsigned>(k) * apart + (k < chunk_size / 2 ? 0 : more);
+    };
+    if constexpr (has_visible)
+      if (place(Count - 1) >= end_) {
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < Count; ++k)
+          if (place(k) >= end_) value[k] = 0;
+      }
+    LOWP_UNROLL_ON_GPU
+    for (int k = 0; k < Count; ++k)
+      out[k] = result(s, x, value[k], weight, k, indices{}, typename Columns::indices{});
+    if constexpr (requires { call_.operation.marked_result(s, value[0]); })
+      if (auto const marked = static_cast<std::uint32_t>(s.marked);
+          marked - column <= place(Count - 1) - column) {
+        LOWP_UNROLL_ON_GPU
+        for (int k = 0; k < Count; ++k)
+          if (place(k) == marked) out[k] = call_.operation.marked_result(s, value[k]);
+      }
+    if constexpr (To::is_read) {
+      LOWP_UNROLL_ON_GPU
+      for (int k = 0; k < Count; ++k) out[k] = lanes::add(old[k], out[k]);
+    }
+  }
+  template <std::size_t... K, std::size_t... J>
+  LOWP_FN float result(state const& s, [[maybe_unused]] scores_of_chunk const& x,
+                       [[maybe_unused]] float const& value,
+                       [[maybe_unused]] columns_of_chunk const& weight, [[maybe_unused]] int k,
+                       std::index_sequence<K...>, std::index_sequence<J...>) const {
+    if constexpr (uses_scores)
+      return call_.operation.result(s, x[K][k]..., weight[J][k]...);
+    else
+      return call_.operation.result(s, value, weight[J][k]...);
   }
   LOWP_FN void write_row(std::uint64_t r, state const& s, std::uint32_t columns) const {
     row_accessors<Scores, hardware, 1> from(call_.scores, r);
     row_accessors<Columns, hardware, 1> with(call_.per_column, 0);
     row_accessor<To, hardware, 1> to(call_.to, r);
-    thread_in_row const thread{thread_,
-                               warp_threads < team_.threads() ? warp_threads : team_.threads()};
+    thread_in_row<Thread> const thread{
+        thread_, warp_threads < team_.threads() ? warp_threads : team_.threads()};
     // Elements between the halves of a chunk, and the first one of a thread's first chunk.
     unsigned const more = has_halves ? (thread.of_row - 1) * (chunk_size / 2) : 0;
     unsigned const begin = team_.first_of_chunk() -
@@ -241,7 +277,7 @@ class row_runner<row_kernel_call<TeamThreads, Operation, To, Scores, Columns, St
         if constexpr (Sum::sums != 0) sums_.template add<1>(call_.operation, s, x, k, e);
       }
       if (!this->has_floats()) base::template compute<int{turn}>(s, x, value);
-      base::template finish<int{turn}>(s, x, value, weight, old, first, apart, 0, out);
+      finish<int{turn}>(s, x, value, weight, old, first, apart, 0, out);
       to.encode(thread_, out, 0, chunk_size);
       LOWP_UNROLL_ON_GPU
       for (int k = 0; k < int{turn}; ++k) {

@@ -163,25 +163,23 @@ template <class Grid, class Operation, class Out, class Scores, class Columns, c
 void run_row_call(Grid& grid,
                   simd::row_call<Operation, Out, Scores, Columns, Statistics> const& call,
                   Sum const& sum = {}) {
-  auto const to = row_operand_of(call.out);
-  auto const scores = row_operands_of(call.scores);
-  auto const per_column = row_operands_of(call.per_column);
-  auto const statistics = row_operands_of(call.statistics);
+  auto to = row_operand_of(call.out);
+  auto scores = row_operands_of(call.scores);
+  auto per_column = row_operands_of(call.per_column);
+  auto statistics = row_operands_of(call.statistics);
   int const width = widest([&](int each) {
     return permits(each, to) && permits(each, scores) && permits(each, per_column) &&
            permits(each, sum);
   });
-  using to_type = decltype(row_operand_of(call.out).kernel_operand);
-  using scores_type = std::remove_const_t<decltype(scores)>;
-  using columns_type = std::remove_const_t<decltype(per_column)>;
-  using statistics_type = std::remove_const_t<decltype(statistics)>;
-  using warp_call = row_kernel_call<warp_threads, Operation, to_type, scores_type, columns_type,
-                                    statistics_type, Sum>;
-  using block_call = row_kernel_call<fold::sums, Operation, to_type, scores_type, columns_type,
-                                     statistics_type, Sum>;
+  using warp_call =
+      row_kernel_call<warp_threads, Operation, decltype(to.kernel_operand), decltype(scores),
+                      decltype(per_column), decltype(statistics), Sum>;
+  using block_call =
+      row_kernel_call<fold::sums, Operation, decltype(to.kernel_operand), decltype(scores),
+                      decltype(per_column), decltype(statistics), Sum>;
   bool const is_shifted = block_call::may_be_shifted && width < widths[0] && begins_as(to, scores);
   row_plan plan =
-      plan_of<Operation, scores_type, Sum>(grid, call.columns, is_shifted ? row_unit : 0);
+      plan_of<Operation, decltype(scores), Sum>(grid, call.columns, is_shifted ? row_unit : 0);
   bool const is_short = plan.is_warp && warp_call::may_be_short && width == widths[0] &&
                         call.columns % chunk_size == 0 && call.columns <= fold::sums;
   if (is_short && call.columns <= 4 * chunk_size) plan.threads = 1u << (plan.shift = 2);
@@ -236,9 +234,7 @@ bool may_keep_rows(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call
 
 template <class Grid, class RowCall, int Sums>
 void run_row_call(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call) {
-  line_sums<Sums> sums;
-  sums.lines = call.lines;
-  run_row_call(grid, static_cast<RowCall const&>(call), sums);
+  run_row_call(grid, static_cast<RowCall const&>(call), line_sums<Sums>{{}, call.lines});
 }
 
 }  // namespace lowp::cuda

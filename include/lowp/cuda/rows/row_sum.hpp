@@ -99,40 +99,35 @@ struct line_sums : no_row_sum {
 
 /// The sums of teams, one behind another. A team's threads add to its sums.
 template <int Sums, class Team, class Thread>
-class team_sums {
- public:
-  /// @param first    sums of the block's first team
-  /// @param between  floats from a team's sums to those of the next one
-  LOWP_FN team_sums(Thread const& thread, Team const& team, simd::sum_lines const& lines,
-                    float* first, unsigned between, unsigned room)
-      : thread_(thread),
-        team_(team),
-        lines_(lines),
-        first_(first),
-        between_(between),
-        room_(room) {}
+struct team_sums {
+  Thread const& thread;
+  Team team;  // no reference: an object that refers to itself would not stay in registers
+  simd::sum_lines const& lines;
+  float* sums_of_first;  ///< the block's first team
+  unsigned between;      ///< floats from a team's sums to those of the next one
+  unsigned room;
 
   /// Calls add(row, is_row) for rows whose sums the block's teams leave, a group of each team at a
   /// time. The call stands once, so that it is inlined.
   LOWP_FN void run(auto const& add) const {
-    unsigned const teams = team_.count();
-    std::uint64_t const all = (lines_.all_rows + groups - 1) / groups, blocks = thread_.blocks();
-    bool const has_groups = lines_.has_groups();
+    unsigned const teams = team.count();
+    std::uint64_t const all = (lines.all_rows + groups - 1) / groups, blocks = thread.blocks();
+    bool const has_groups = lines.has_groups();
     unsigned const of_place = has_groups ? teams : groups;
-    for (std::uint64_t place = thread_.block(); place < lines_.count();
+    for (std::uint64_t place = thread.block(); place < lines.count();
          place += has_groups ? blocks * teams : blocks)
       for (unsigned turn = 0; turn < of_place; turn += teams) {
         std::uint64_t const first = has_groups ? place : place * groups + turn;
-        std::uint64_t const g = first + team_.number() * (has_groups ? blocks : 1);
+        std::uint64_t const g = first + team.number() * (has_groups ? blocks : 1);
         std::uint64_t const end =
             has_groups || (place + 1) * groups > all ? all : (place + 1) * groups;
-        if (team_.any(g < end)) add_group(g, g < end, add);
-        thread_.barrier();
+        if (team.any(g < end)) add_group(g, g < end, add);
+        thread.barrier();
         if (!has_groups)
           add_to_run(place, turn == 0, first, first + teams < end ? first + teams : end);
         else if (g < end)
           write_group(g);
-        thread_.barrier();
+        thread.barrier();
       }
   }
   /// Adds `Count` elements of a chunk. Number k, the first, is that of column e.
@@ -146,36 +141,36 @@ class team_sums {
   static constexpr unsigned groups = simd::column_group;  ///< of a run
 
   LOWP_FN void write_group(std::uint64_t g) const {
-    float* const to = lines_.group_of(g * simd::column_group);
-    for (unsigned e = team_.thread(); e < lines_.width; e += team_.threads())
-      to[e] = sum_at(team_.number(), e);
+    float* const to = lines.group_of(g * simd::column_group);
+    for (unsigned e = team.thread(); e < lines.width; e += team.threads())
+      to[e] = sum_at(team.number(), e);
   }
   LOWP_FN void add_to_run(std::uint64_t run, bool is_first, std::uint64_t group,
                           std::uint64_t end) const {
-    double* const to = lines_.run_of(run * simd::column_run);
-    for (unsigned e = thread_.thread(); e < lines_.width; e += thread_.threads()) {
+    double* const to = lines.run_of(run * simd::column_run);
+    for (unsigned e = thread.thread(); e < lines.width; e += thread.threads()) {
       double sum = is_first ? 0 : to[e];
       for (unsigned t = 0; group + t < end; ++t) sum = lanes::add(sum, lanes::widen(sum_at(t, e)));
       to[e] = sum;
     }
   }
-  LOWP_FN float* sums_of(unsigned team) const { return first_ + team * between_; }
+  LOWP_FN float* sums_of(unsigned n) const { return sums_of_first + n * between; }
   /// Returns a sum by its number in a line.
-  LOWP_FN float sum_at(unsigned team, unsigned e) const {
-    unsigned const of_sum = static_cast<unsigned>(lines_.room);
-    return sums_of(team)[e / of_sum * room_ + kept_place<4>(e % of_sum)];
+  LOWP_FN float sum_at(unsigned n, unsigned e) const {
+    unsigned const of_sum = static_cast<unsigned>(lines.room);
+    return sums_of(n)[e / of_sum * room + kept_place<4>(e % of_sum)];
   }
   LOWP_FN void add_group(std::uint64_t g, bool has_rows, auto const& add) const {
-    for (unsigned e = team_.first_of_chunk(); e < lines_.room; e += Team::stride)
+    for (unsigned e = team.first_of_chunk(); e < lines.room; e += Team::stride)
       for (unsigned k = 0; k < Sums; ++k)
         for (unsigned half = 0; half < chunk_size; half += 4) *at<4>(e + half, k) = {};
     std::uint64_t const first = g * simd::column_group;
     for (std::uint64_t r = first; r < first + simd::column_group; ++r)
-      add(r, has_rows && r < lines_.all_rows);
+      add(r, has_rows && r < lines.all_rows);
   }
   template <int Count>
   LOWP_FN floats<Count>* at(unsigned e, unsigned k) const {
-    return reinterpret_cast<floats<Count>*>(sums_of(team_.number()) + k * room_ + kept_place<4>(e));
+    return reinterpret_cast<floats<Count>*>(sums_of(team.number()) + k * room + kept_place<4>(e));
   }
   template <int Count, int... K, class Operation, class State, class Chunk>
   LOWP_FN void add_each(std::integer_sequence<int, K...>, Operation const& operation,
@@ -192,12 +187,6 @@ class team_sums {
     for (int i = 0; i < Count; ++i) operation.add_to(number, sum.x[i], s, x[J][k + i]...);
     *at<Count>(e, K) = sum;
   }
-
-  Thread const& thread_;
-  Team team_;  // no reference: an object that refers to itself would not stay in registers
-  simd::sum_lines const& lines_;
-  float* first_;
-  unsigned between_, room_;
 };
 
 }  // namespace lowp::cuda

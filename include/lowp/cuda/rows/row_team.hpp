@@ -118,6 +118,20 @@ class row_team {
   unsigned turn_ = 0;
 };
 
+/// A thread, to accesses of halves of chunks.
+template <class Thread>
+struct thread_in_row {
+  Thread const& thread;
+  unsigned of_row;
+
+  LOWP_FN unsigned threads() const { return of_row; }
+  template <class T>
+  LOWP_FN T read(unsigned char const* at) const {
+    return thread.template read<T>(at);
+  }
+  LOWP_FN void write(unsigned char* at, auto const& x) const { thread.write(at, x); }
+};
+
 /// A fold over the threads of a team. add(k, x) adds one of the elements that a thread takes at a
 /// time.
 template <class Fold, class Team>
@@ -185,11 +199,9 @@ class team_fold<fold::sum, Team> {
 
 template <class First, class Second, class Team>
 class team_fold<fold::both<First, Second>, Team> {
-  using first_fold = team_fold<First, Team>;
-  using second_fold = team_fold<Second, Team>;
-
  public:
-  static constexpr bool is_ordered = first_fold::is_ordered || second_fold::is_ordered;
+  static constexpr bool is_ordered =
+      team_fold<First, Team>::is_ordered || team_fold<Second, Team>::is_ordered;
 
   LOWP_FN void add(int k, fold::pair<float> const& x) {
     first_.add(k, x.first);
@@ -201,8 +213,8 @@ class team_fold<fold::both<First, Second>, Team> {
   }
 
  private:
-  first_fold first_;
-  second_fold second_;
+  team_fold<First, Team> first_;
+  team_fold<Second, Team> second_;
 };
 
 /// A thread's elements in a row that its team shares. Element e is at kept_place<4>(e). An offset
