@@ -99,9 +99,9 @@ struct on_grid {
     keep_arrays(call, table.at[0].data);
     launch(widest_of(call), call, 0, table);
   }
-  void operator()(auto const& call) const { run_row_call(grid, call); }
+  void operator()(auto const& call) const { run_row_call(*this, call); }
   /// Returns true if a block can keep a row of a summing_row_call.
-  [[nodiscard]] bool keeps_rows(auto const& call) const { return may_keep_rows(grid, call); }
+  [[nodiscard]] bool keeps_rows(auto const& call) const { return may_keep_rows(*this, call); }
   /// Returns the number of rows below which groups of rows have lines of sums.
   [[nodiscard]] std::size_t least_rows_of_runs() const
     requires requires { Grid::least_rows_of_runs; }
@@ -112,7 +112,7 @@ struct on_grid {
   void operator()(simd::label_call<Label> const& call) const {
     detail::error_text wrong;
     if (call.seen != nullptr) wrong = out_of_reach("the report", call.seen, sizeof *call.seen);
-    wrong.empty() ? run_row_call(grid, call) : grid.refuse(wrong);
+    wrong.empty() ? run_row_call(*this, call) : grid.refuse(wrong);
   }
 
   template <class T>

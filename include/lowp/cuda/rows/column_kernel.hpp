@@ -210,34 +210,36 @@ struct column_kernel_call<Operation, Groups, Scores,
 };
 
 template <class Grid, class Operation, class Groups, class Scores, class Sums>
-void run_row_call(Grid& grid, simd::column_call<Operation, Groups, Scores, Sums> const& call) {
+void run_row_call(on_grid<Grid> const& on,
+                  simd::column_call<Operation, Groups, Scores, Sums> const& call) {
   auto scores = row_operands_of(call.scores);
   auto sums = row_operands_of(call.sums);
   using kernel = column_kernel_call<Operation, Groups, decltype(scores), decltype(sums)>;
-  std::uint32_t const of_tile = kernel::is_one ? warp_threads : grid.threads();
+  std::uint32_t const of_tile = kernel::is_one ? warp_threads : on.grid.threads();
   std::uint64_t const tiles = call.groups.places * ((call.all_columns + of_tile - 1) / of_tile);
   if (tiles == 0) return;
-  grid.template run<simd::no_report>(kernel{
-      .operation = call.operation,
-      .groups = call.groups,
-      .columns = static_cast<std::uint32_t>(call.all_columns),
-      .of_tile = of_tile,
-      .scores = scores,
-      .sums = sums,
-      .dynamic_bytes = static_cast<std::uint32_t>(2 * grid.threads() * sums.size * sizeof(float)),
-      .table = {tiles}});
+  on.grid.template run<simd::no_report>(
+      kernel{.operation = call.operation,
+             .groups = call.groups,
+             .columns = static_cast<std::uint32_t>(call.all_columns),
+             .of_tile = of_tile,
+             .scores = scores,
+             .sums = sums,
+             .dynamic_bytes =
+                 static_cast<std::uint32_t>(2 * on.grid.threads() * sums.size * sizeof(float)),
+             .table = {tiles}});
 }
 
 template <class Grid, class Sums>
-void run_row_call(Grid& grid, simd::line_call<Sums> const& call) {
+void run_row_call(on_grid<Grid> const& on, simd::line_call<Sums> const& call) {
   auto sums = row_operands_of(call.sums);
   using kernel = line_kernel_call<decltype(sums)>;
   std::uint64_t const tiles = sums.size * ((call.all_columns + warp_threads - 1) / warp_threads);
-  grid.template run<simd::no_report>(
+  on.grid.template run<simd::no_report>(
       kernel{call.lines,
              static_cast<std::uint32_t>(call.all_columns),
              sums,
-             static_cast<std::uint32_t>(2 * grid.threads() * kernel::at_once * sizeof(double)),
+             static_cast<std::uint32_t>(2 * on.grid.threads() * kernel::at_once * sizeof(double)),
              {tiles}});
 }
 

@@ -111,22 +111,22 @@ struct id_order_kernel_call {
 };
 
 template <class Grid, class Id>
-void run_row_call(Grid& grid, simd::gather_call<Id> const& call) {
+void run_row_call(on_grid<Grid> const& on, simd::gather_call<Id> const& call) {
   if (call.rows == 0) return;
   std::uint64_t const all = reinterpret_cast<std::uintptr_t>(call.table) |
                             reinterpret_cast<std::uintptr_t>(call.out) | call.table_stride |
                             call.stride | call.row_bytes;
   int const width = all % 16 == 0 ? 16 : all % 4 == 0 ? 4 : all % 2 == 0 ? 2 : 1;
-  std::uint64_t const warps = grid.threads() / warp_threads;
-  grid.template run<simd::no_report>(
+  std::uint64_t const warps = on.grid.threads() / warp_threads;
+  on.grid.template run<simd::no_report>(
       gather_kernel_call<Id>{call, width, {(call.rows + warps - 1) / warps}});
 }
 template <class Grid, class Id>
-void run_row_call(Grid& grid, simd::id_order_call<Id> const& call) {
+void run_row_call(on_grid<Grid> const& on, simd::id_order_call<Id> const& call) {
   using kernel = id_order_kernel_call<Id>;
   std::uint64_t const chunks = (call.rows + kernel::in_chunk - 1) / kernel::in_chunk;
   for (bool const has_chunks : {false, true})
-    if (chunks != 0) grid.template run<simd::no_report>(kernel{call, has_chunks, {chunks}});
+    if (chunks != 0) on.grid.template run<simd::no_report>(kernel{call, has_chunks, {chunks}});
 }
 
 /// Allocates nothing: tiles leave their numbers in the memory of the counts, as bits.
@@ -178,12 +178,12 @@ struct label_kernel_call {
 };
 
 template <class Grid, class Label>
-void run_row_call(Grid& grid, simd::label_call<Label> const& call) {
+void run_row_call(on_grid<Grid> const& on, simd::label_call<Label> const& call) {
   using kernel = label_kernel_call<Label>;
-  std::uint64_t const of_tile = std::uint64_t{grid.threads()} * tuning::labels_of_thread;
+  std::uint64_t const of_tile = std::uint64_t{on.grid.threads()} * tuning::labels_of_thread;
   std::uint64_t const wanted = (call.rows + of_tile - 1) / of_tile;
   std::uint64_t const tiles = wanted < tuning::most_label_tiles ? wanted : tuning::most_label_tiles;
-  auto const run = [&](kernel const& step) { grid.template run<simd::no_report>(step); };
+  auto const run = [&](kernel const& step) { on.grid.template run<simd::no_report>(step); };
   if (tiles != 0) run({call, kernel::count, 0, call.rows, {tiles}});
   if (tiles < 2) return;
   run({call, kernel::add, 0, tiles, {1}});

@@ -2,7 +2,7 @@
 // Plans the kernel of a call over rows: the threads that share a row, and its part on the chip.
 #pragma once
 
-#include <lowp/cuda/kernel_operands.hpp>
+#include <lowp/cuda/grid.hpp>
 #include <lowp/cuda/rows/row_kernel.hpp>
 #include <lowp/simd/rows/row_sum.hpp>
 
@@ -160,7 +160,7 @@ row_plan plan_of(auto& grid, std::size_t columns, std::size_t lead = 0) {
 
 template <class Grid, class Operation, class Out, class Scores, class Columns, class Statistics,
           class Sum = no_row_sum>
-void run_row_call(Grid& grid,
+void run_row_call(on_grid<Grid> const& on,
                   simd::row_call<Operation, Out, Scores, Columns, Statistics> const& call,
                   Sum const& sum = {}) {
   auto to = row_operand_of(call.out);
@@ -179,12 +179,12 @@ void run_row_call(Grid& grid,
                       decltype(per_column), decltype(statistics), Sum>;
   bool const is_shifted = block_call::may_be_shifted && width < widths[0] && begins_as(to, scores);
   row_plan plan =
-      plan_of<Operation, decltype(scores), Sum>(grid, call.columns, is_shifted ? row_unit : 0);
+      plan_of<Operation, decltype(scores), Sum>(on.grid, call.columns, is_shifted ? row_unit : 0);
   bool const is_short = plan.is_warp && warp_call::may_be_short && width == widths[0] &&
                         call.columns % chunk_size == 0 && call.columns <= fold::sums;
   if (is_short && call.columns <= 4 * chunk_size) plan.threads = 1u << (plan.shift = 2);
   if (is_short) plan.room = 0;
-  std::size_t const teams = grid.threads() / plan.threads;
+  std::size_t const teams = on.grid.threads() / plan.threads;
   auto const run = [&]<class Call>() {
     std::size_t tiles = (call.rows + teams - 1) / teams;
     if (is_short) tiles = std::min(tiles, tuning::short_row_blocks);
@@ -194,7 +194,7 @@ void run_row_call(Grid& grid,
                   ? lines
                   : std::max(tuning::busy_blocks, (lines + teams - 1) / teams);
     }
-    grid.template run<simd::no_report>(
+    on.grid.template run<simd::no_report>(
         Call{.operation = call.operation,
              .rows = call.rows,
              .columns = static_cast<std::uint32_t>(call.columns),
@@ -216,25 +216,27 @@ void run_row_call(Grid& grid,
 }
 
 template <class Grid, class RowCall, class Make, class X, class Addend>
-void run_row_call(Grid& grid, simd::summed_row_call<RowCall, Make, X, Addend> const& call) {
+void run_row_call(on_grid<Grid> const& on,
+                  simd::summed_row_call<RowCall, Make, X, Addend> const& call) {
   auto const x = row_operand_of(call.x);
   auto const addend = row_operand_of(call.addend);
   using function = decltype(call.make_function());
-  run_row_call(grid, static_cast<RowCall const&>(call),
+  run_row_call(on, static_cast<RowCall const&>(call),
                row_sum<function, decltype(x.kernel_operand), decltype(addend.kernel_operand)>{
                    call.make_function(), x, addend});
 }
 
 /// Returns true if a block can keep a row of a call with its sums.
 template <class Grid, class RowCall, int Sums>
-bool may_keep_rows(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call) {
+bool may_keep_rows(on_grid<Grid> const& on, simd::summing_row_call<RowCall, Sums> const& call) {
   using scores = decltype(row_operands_of(call.scores));
-  return plan_of<decltype(call.operation), scores, line_sums<Sums>>(grid, call.columns).is_cached;
+  return plan_of<decltype(call.operation), scores, line_sums<Sums>>(on.grid, call.columns)
+      .is_cached;
 }
 
 template <class Grid, class RowCall, int Sums>
-void run_row_call(Grid& grid, simd::summing_row_call<RowCall, Sums> const& call) {
-  run_row_call(grid, static_cast<RowCall const&>(call), line_sums<Sums>{{}, call.lines});
+void run_row_call(on_grid<Grid> const& on, simd::summing_row_call<RowCall, Sums> const& call) {
+  run_row_call(on, static_cast<RowCall const&>(call), line_sums<Sums>{{}, call.lines});
 }
 
 }  // namespace lowp::cuda
