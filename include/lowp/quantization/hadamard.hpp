@@ -143,7 +143,7 @@ class accessor<Isa, rotated_operand<T, Points, Rounded>, Nans> {
     for (int i = 0; i < packs; ++i) {
       if constexpr (Points == 32)
         x[i] = lanes::mul(x[i], lanes::broadcast<F>(0x1.6a09e6p0f));  // sqrt(2)
-      rounded(lanes::canonical(with_signs(x[i], after_, i)))
+      detail::rounded_to<Rounded>(with_signs(x[i], after_, i))
           .store(values_ + first + i * Isa::lanes);
     }
   }
@@ -171,12 +171,6 @@ class accessor<Isa, rotated_operand<T, Points, Rounded>, Nans> {
       }
     }
     if constexpr (2 * Distance < Points) add_and_subtract<2 * Distance>(x);
-  }
-  LOWP_HOST_FN static F rounded(F const& x) {
-    if constexpr (std::is_same_v<Rounded, float>)
-      return x;
-    else
-      return detail::rounded_to<Rounded>(x);
   }
 
   operand_type operand_;

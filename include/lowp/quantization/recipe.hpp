@@ -134,16 +134,6 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-template <class T, class Scale, class F>
-LOWP_FN block_scale_of<F> scale_by(power_rule const& rule, tensor_scales const& t, F const& amax) {
-  if constexpr (one_of<Scale, float8_e4m3fn, float8_ue5m3>)
-    return fp8_scale(rule, t, amax);
-  else if constexpr (std::is_same_v<Scale, float>)
-    return float_scale<T>(rule, amax);
-  else
-    return power_scale<T>(rule, amax);
-}
-
 /// Returns the magnitude of the first code c with the least |c * s - x|, for x without a sign.
 template <class T, class F>
 LOWP_FN lanes::word<F> nearest_by_search(F const& x, F const& s) {

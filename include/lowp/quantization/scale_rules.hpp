@@ -82,7 +82,9 @@ LOWP_FN F rounded_as(computed_in type, F const& x) {
                                          : rounded_to<float16>(x);
 }
 
-LOWP_FN tensor_scales tensor_scales_of(power_rule const& of, float amax, float most) {
+inline namespace LOWP_UNIT {
+
+LOWP_OPAQUE_FN tensor_scales tensor_scales_of(power_rule const& of, float amax, float most) {
   using namespace lanes;
   tensor_scales t;
   constexpr float nan = from_bits<float>(binary32_nan);
@@ -120,14 +122,6 @@ LOWP_FN tensor_scales tensor_scales_of(power_rule const& of, float amax, float m
   }
   t.value = t.decode;
   return t;
-}
-
-inline namespace LOWP_UNIT {
-
-/// Returns tensor_scales_of, for a caller that holds a default_environment.
-LOWP_OPAQUE inline tensor_scales computed_tensor_scales(power_rule const& of, float amax,
-                                                        float most) {
-  return tensor_scales_of(of, amax, most);
 }
 
 }  // namespace LOWP_UNIT
@@ -188,9 +182,10 @@ LOWP_FN lanes::word<F> ggml_code(F const& x) {
   return select(lanes::is_nan(x), nan, select(is_small, few, capped));
 }
 
-/// Returns a block's scale of float8_e4m3fn or float8_ue5m3.
-template <class F>
-LOWP_FN block_scale_of<F> fp8_scale(power_rule const& of, tensor_scales const& t, F const& amax) {
+/// Returns a block's scale, for elements of the type T. Rules of other scales are in
+/// block_scales.hpp.
+template <class T, one_of<float8_e4m3fn, float8_ue5m3> Scale, class F>
+LOWP_FN block_scale_of<F> scale_by(power_rule const& of, tensor_scales const& t, F const& amax) {
   using namespace lanes;
   using U = word<F>;
   F const one = broadcast<F>(1), decode = broadcast<F>(t.decode);
