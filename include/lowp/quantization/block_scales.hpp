@@ -53,6 +53,10 @@ LOWP_FN U bits_of_power(U const& code) {
                        code << 23);
 }
 
+/// Half a unit of the last place of T's significand.
+template <class T>
+inline constexpr std::uint32_t half_place = 1u << (22 - T::descriptor.significand_bits);
+
 template <class T, std::same_as<float8_e8m0fnu> Scale, class F>
 LOWP_FN block_scale_of<F> scale_by(power_rule const& p, tensor_scales const&, F const& amax) {
   using namespace lanes;

@@ -54,11 +54,6 @@ template <input In, int Points>
 rotated(In const&, hadamard_signs<Points> const&)
     -> rotated<detail::explicit_of<element_of<In>>, Points>;
 
-namespace detail {
-template <class S>
-concept rotated_range = requires { typename std::remove_cvref_t<S>::rounded_type; };
-}  // namespace detail
-
 namespace simd {
 
 template <class T, int Points, class Rounded>
@@ -186,6 +181,9 @@ LOWP_EXACT_END
 }  // namespace simd
 
 namespace detail {
+
+template <class S>
+concept rotated_range = requires { typename std::remove_cvref_t<S>::rounded_type; };
 
 template <rotated_range S>
 struct argument_of<S> {

@@ -64,12 +64,6 @@ using nvfp4_recipe = quantization_recipe<float4_e2m1fn, 16, float8_e4m3fn>;
 template <class T>
 using float_scaled_recipe = quantization_recipe<T, 128, float>;
 
-namespace detail {
-/// Half a unit of the last place of T's significand.
-template <class T>
-inline constexpr std::uint32_t half_place = 1u << (22 - T::descriptor.significand_bits);
-}  // namespace detail
-
 namespace recipes {
 
 // clang-format off

@@ -85,9 +85,7 @@ LOWP_FN scale_with_error candidate(Recipe const& recipe, tensor_scales const& t,
 
 inline namespace LOWP_UNIT {
 
-/// Chooses a scale for each block of a row, which all rows of a tile share.
-///
-/// `at(i)` is element i.
+/// Chooses a scale for each block of a row, which all rows of a tile share. at(i) is element i.
 template <class T, class Scale, class Recipe, class At>
 LOWP_OPAQUE void choose_scales(given_scales& to, Recipe const& recipe, float largest,
                                std::size_t size, std::size_t columns, At const& at) {

@@ -200,12 +200,6 @@ class census_lanes {
   lane_counter<F> subnormal_ = 0, flushed_ = 0;
 };
 
-/// Returns false for a sum of squares in float that may be infinite, or lack small squares.
-LOWP_FN bool has_room_for_squares(float sum) {
-  constexpr std::uint32_t least = (127 - 90) << 23;
-  return lanes::bits(sum) - least < lanes::binary32_infinity - least;
-}
-
 LOWP_EXACT_END
 
 }  // namespace detail
