@@ -138,19 +138,12 @@ LOWP_FN float largest_element() {
 template <class U>
 LOWP_FN U integer_code(U const& c) {
   using namespace lanes;
-  auto const is_negative = greater(c, broadcast<U>(255));
-  U const zero = broadcast<U>(0), rest = c & 255;
-  U const limit = select(is_negative, broadcast<U>(128), broadcast<U>(127));
-  U const m = min(rest, limit);
-  return select(is_negative, zero - m, m) & 255;
+  U const sign = c >> 8, m = min(c & 255, sign + 127);
+  return select(equal(sign, broadcast<U>(1)), broadcast<U>(0) - m, m) & 255;
 }
 template <class F>
 LOWP_FN F integer_value(lanes::word<F> const& code) {
-  using namespace lanes;
-  using U = word<F>;
-  auto const is_negative = greater(code, broadcast<U>(127));
-  F const x = to_real(select(is_negative, broadcast<U>(256) - code, code));
-  return select(is_negative, sub(broadcast<F>(0), x), x);
+  return lanes::sub(lanes::to_real(code ^ 128), lanes::broadcast<F>(128));
 }
 
 template <class Scale>
