@@ -43,7 +43,7 @@ quantized_tensor quantize_by(std::span<float const> x, std::size_t columns) {
   std::uint32_t most = 0;
   for (float const v : x) most = std::max(most, std::bit_cast<std::uint32_t>(v) & 0x7fffffff);
   float const largest = std::bit_cast<float>(most);
-  of::tensor_scales const t = of::computed_tensor_scales(Recipe.of_scale, largest, Recipe.most);
+  of::tensor_scales const t = of::tensor_scales_of(Recipe.of_scale, largest, Recipe.most);
   std::vector<std::uint32_t> scales(x.size() / block);
   std::vector<float> factors(scales.size());
   if (Recipe.needs_choice()) {

@@ -19,23 +19,21 @@ namespace detail {
 
 LOWP_EXACT_BEGIN
 
-LOWP_HOST_FN std::uint64_t magnitude_of(double x) { return lanes::bits(x) << 1 >> 1; }
-inline constexpr std::uint64_t binary64_infinity = std::uint64_t{0x7ff} << 52;
-
 inline namespace LOWP_UNIT {
 
 /// Returns the exact sum of x(i) * y(i), rounded to odd, so that a second rounding is right.
 LOWP_OPAQUE double exact_product(auto const& x, auto const& y, std::size_t size) {
   basic_exact_sum<-960, 32> sum;
   double special = 0;
+  constexpr std::uint64_t infinity = std::uint64_t{0x7ff} << 53;  // as bits without the sign
   for (std::size_t i = 0; i < size; ++i) {
     double const a = x(i), b = y(i), product = a * b;
-    if (magnitude_of(product) >= binary64_infinity)
+    if (lanes::bits(product) << 1 >= infinity)
       special += product;
     else
       (sum += product) += __builtin_fma(a, b, -product);
   }
-  if (magnitude_of(special) != 0) return special;
+  if (lanes::bits(special) << 1 != 0) return special;
   double const nearest = sum.value();
   sum += -nearest;
   std::uint64_t const bits = lanes::bits(nearest), rest = lanes::bits(sum.value());

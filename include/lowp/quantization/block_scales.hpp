@@ -34,14 +34,11 @@ LOWP_FN lanes::word<F> exponent_by_log(F const& x) {
   U const b = select(is_subnormal, bits(mul(x, broadcast<F>(0x1p24f))), bits(x));
   U const field = (b >> 23) - select(is_subnormal, broadcast<U>(24), zero);
   U const rest = b & 0x7fffff, bias = broadcast<U>(127);
+  U const j = select(greater(bias, field), bias - field - one, field - bias);
   if constexpr (Up) {
-    auto const is_below_one = greater(bias, field);
-    U const j = select(is_below_one, bias - field - one, field - bias);
     return field + select(greater(rest, rounded_away_by_log(j)), one, zero);
   } else {
     U const next = field + one;
-    auto const is_below_one = greater(bias, next);
-    U const j = select(is_below_one, bias - next, field - bias);
     auto const away =
         mask_and(greater(rounded_away_by_log(j + j) + 1, broadcast<U>(1u << 23) - rest),
                  mask_not(equal(next, bias)));
@@ -56,9 +53,12 @@ LOWP_FN U bits_of_power(U const& code) {
                        code << 23);
 }
 
-/// Returns a block's scale that is a power of two, for elements of the type T.
-template <class T, class F>
-LOWP_FN block_scale_of<F> power_scale(power_rule const& p, F const& amax) {
+/// Half a unit of the last place of T's significand.
+template <class T>
+inline constexpr std::uint32_t half_place = 1u << (22 - T::descriptor.significand_bits);
+
+template <class T, std::same_as<float8_e8m0fnu> Scale, class F>
+LOWP_FN block_scale_of<F> scale_by(power_rule const& p, tensor_scales const&, F const& amax) {
   using namespace lanes;
   using U = word<F>;
   constexpr format f = T::descriptor;
@@ -138,19 +138,12 @@ LOWP_FN float largest_element() {
 template <class U>
 LOWP_FN U integer_code(U const& c) {
   using namespace lanes;
-  auto const is_negative = greater(c, broadcast<U>(255));
-  U const zero = broadcast<U>(0), rest = c & 255;
-  U const limit = select(is_negative, broadcast<U>(128), broadcast<U>(127));
-  U const m = min(rest, limit);
-  return select(is_negative, zero - m, m) & 255;
+  U const sign = c >> 8, m = min(c & 255, sign + 127);
+  return select(equal(sign, broadcast<U>(1)), broadcast<U>(0) - m, m) & 255;
 }
 template <class F>
 LOWP_FN F integer_value(lanes::word<F> const& code) {
-  using namespace lanes;
-  using U = word<F>;
-  auto const is_negative = greater(code, broadcast<U>(127));
-  F const x = to_real(select(is_negative, broadcast<U>(256) - code, code));
-  return select(is_negative, sub(broadcast<F>(0), x), x);
+  return lanes::sub(lanes::to_real(code ^ 128), lanes::broadcast<F>(128));
 }
 
 template <class Scale>
@@ -158,8 +151,8 @@ inline constexpr std::uint32_t last_scale = Scale::descriptor.max_code();
 template <>
 inline constexpr std::uint32_t last_scale<float> = 0x7f7fffff;
 
-template <class T, class F>
-LOWP_FN block_scale_of<F> float_scale(power_rule const& of, F const& amax) {
+template <class T, std::same_as<float> Scale, class F>
+LOWP_FN block_scale_of<F> scale_by(power_rule const& of, tensor_scales const&, F const& amax) {
   using namespace lanes;
   F const most = broadcast<F>(largest_element<T>());
   if (of.rule == block_rule::quotient) {

@@ -55,11 +55,6 @@ template <input In, int Points>
 rotated(In const&, hadamard_signs<Points> const&)
     -> rotated<detail::explicit_of<element_of<In>>, Points>;
 
-namespace detail {
-template <class S>
-concept rotated_range = requires { typename std::remove_cvref_t<S>::rounded_type; };
-}  // namespace detail
-
 namespace simd {
 
 template <class T, int Points, class Rounded>
@@ -144,7 +139,7 @@ class accessor<Isa, rotated_operand<T, Points, Rounded>, Nans> {
     for (int i = 0; i < packs; ++i) {
       if constexpr (Points == 32)
         x[i] = lanes::mul(x[i], lanes::broadcast<F>(0x1.6a09e6p0f));  // sqrt(2)
-      rounded(lanes::canonical(with_signs(x[i], after_, i)))
+      detail::rounded_to<Rounded>(with_signs(x[i], after_, i))
           .store(values_ + first + i * Isa::lanes);
     }
   }
@@ -173,12 +168,6 @@ class accessor<Isa, rotated_operand<T, Points, Rounded>, Nans> {
     }
     if constexpr (2 * Distance < Points) add_and_subtract<2 * Distance>(x);
   }
-  LOWP_HOST_FN static F rounded(F const& x) {
-    if constexpr (std::is_same_v<Rounded, float>)
-      return x;
-    else
-      return detail::rounded_to<Rounded>(x);
-  }
 
   operand_type operand_;
   accessor<Isa, operand<T, access::read>, Nans> elements_;
@@ -193,6 +182,9 @@ LOWP_EXACT_END
 }  // namespace simd
 
 namespace detail {
+
+template <class S>
+concept rotated_range = requires { typename std::remove_cvref_t<S>::rounded_type; };
 
 template <rotated_range S>
 struct argument_of<S> {

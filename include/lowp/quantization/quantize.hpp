@@ -142,7 +142,7 @@ struct quantize_operation : operation<Executor> {
       if (recipe.needs_tensor() && !options.largest && options.largest_at == nullptr)
         this->executor(call_of(make<observed_element>{}, &largest, from));
     default_environment const environment;
-    target.rule.tensor = computed_tensor_scales(recipe.of_scale, largest.value(), recipe.most);
+    target.rule.tensor = tensor_scales_of(recipe.of_scale, largest.value(), recipe.most);
     if constexpr (is_on_a_device) {
       if (options.largest_at == nullptr) out.tensor_scale = target.rule.tensor.value;
       if (recipe.needs_choice() || options.report != nullptr || options.largest_at != nullptr ||

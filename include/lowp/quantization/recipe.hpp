@@ -64,12 +64,6 @@ using nvfp4_recipe = quantization_recipe<float4_e2m1fn, 16, float8_e4m3fn>;
 template <class T>
 using float_scaled_recipe = quantization_recipe<T, 128, float>;
 
-namespace detail {
-/// Half a unit of the last place of T's significand.
-template <class T>
-inline constexpr std::uint32_t half_place = 1u << (22 - T::descriptor.significand_bits);
-}  // namespace detail
-
 namespace recipes {
 
 // clang-format off
@@ -133,16 +127,6 @@ inline constexpr float_scaled_recipe<std::int8_t>
 namespace detail {
 
 LOWP_EXACT_BEGIN
-
-template <class T, class Scale, class F>
-LOWP_FN block_scale_of<F> scale_by(power_rule const& rule, tensor_scales const& t, F const& amax) {
-  if constexpr (one_of<Scale, float8_e4m3fn, float8_ue5m3>)
-    return fp8_scale(rule, t, amax);
-  else if constexpr (std::is_same_v<Scale, float>)
-    return float_scale<T>(rule, amax);
-  else
-    return power_scale<T>(rule, amax);
-}
 
 /// Returns the magnitude of the first code c with the least |c * s - x|, for x without a sign.
 template <class T, class F>

@@ -82,7 +82,9 @@ LOWP_FN F rounded_as(computed_in type, F const& x) {
                                          : rounded_to<float16>(x);
 }
 
-LOWP_FN tensor_scales tensor_scales_of(power_rule const& of, float amax, float most) {
+inline namespace LOWP_UNIT {
+
+LOWP_OPAQUE_FN tensor_scales tensor_scales_of(power_rule const& of, float amax, float most) {
   using namespace lanes;
   tensor_scales t;
   constexpr float nan = from_bits<float>(binary32_nan);
@@ -122,45 +124,27 @@ LOWP_FN tensor_scales tensor_scales_of(power_rule const& of, float amax, float m
   return t;
 }
 
-inline namespace LOWP_UNIT {
-
-/// Returns tensor_scales_of, for a caller that holds a default_environment.
-LOWP_OPAQUE inline tensor_scales computed_tensor_scales(power_rule const& of, float amax,
-                                                        float most) {
-  return tensor_scales_of(of, amax, most);
-}
-
 }  // namespace LOWP_UNIT
 
-template <class F, class Scale>
-struct scale_code {
-  using U = lanes::word<F>;
-  static constexpr format f = Scale::descriptor;
-
-  U code;
-  F value;
-
-  LOWP_FN explicit scale_code(U const& c) : code(c), value(lanes::from_bits<F>(decode<f>(c))) {}
-  /// Rounds a positive number to nearest even or upward; NaN stays NaN. A scalar needs the default
-  /// environment, as in all of these rules.
-  template <class R = nearest_even>
-  LOWP_FN explicit scale_code(F const& x, R const& = {}) {
-    using namespace lanes;
-    U const a = min(bits(x), broadcast<U>(detail::decode<f>(f.max_code())));
-    U const addend = addend_of_step<f>(a);
-    F const from = from_bits<F>(addend);
-    U sum = bits(add(from_bits<F>(a), from));
-    if constexpr (std::is_same_v<R, lowp::upward>)
-      sum = sum + select(greater(a, bits(sub(from_bits<F>(sum), from))), broadcast<U>(1),
-                         broadcast<U>(0));
-    auto const is_nan = lanes::is_nan(x);
-    code = select(is_nan, broadcast<U>(f.nan_code()),
-                  (sum + (addend >> (23 - f.significand_bits))) & f.magnitude_mask());
-    value = select(is_nan, from_bits<F>(broadcast<U>(binary32_nan)), sub(from_bits<F>(sum), from));
-  }
-};
-template <class F>
-using e4m3 = scale_code<F, float8_e4m3fn>;
+/// Rounds a positive number to nearest even or upward, to its code and its value; NaN stays NaN. A
+/// scalar needs the default environment, as in all of these rules.
+template <class Scale = float8_e4m3fn, class F, class R = nearest_even>
+LOWP_FN block_scale_of<F> rounded_scale(F const& x, R const& = {}) {
+  using namespace lanes;
+  using U = word<F>;
+  constexpr format f = Scale::descriptor;
+  U const a = min(bits(x), broadcast<U>(detail::decode<f>(f.max_code())));
+  U const addend = addend_of_step<f>(a);
+  F const from = from_bits<F>(addend);
+  U sum = bits(add(from_bits<F>(a), from));
+  if constexpr (std::is_same_v<R, lowp::upward>)
+    sum = sum +
+          select(greater(a, bits(sub(from_bits<F>(sum), from))), broadcast<U>(1), broadcast<U>(0));
+  auto const is_nan = lanes::is_nan(x);
+  U const code = (sum + (addend >> (23 - f.significand_bits))) & f.magnitude_mask();
+  return {select(is_nan, broadcast<U>(f.nan_code()), code),
+          select(is_nan, from_bits<F>(broadcast<U>(binary32_nan)), sub(from_bits<F>(sum), from))};
+}
 
 /// Returns 1 / (scale * decode), at most the largest float.
 template <class F>
@@ -188,9 +172,10 @@ LOWP_FN lanes::word<F> ggml_code(F const& x) {
   return select(lanes::is_nan(x), nan, select(is_small, few, capped));
 }
 
-/// Returns a block's scale of float8_e4m3fn or float8_ue5m3.
-template <class F>
-LOWP_FN block_scale_of<F> fp8_scale(power_rule const& of, tensor_scales const& t, F const& amax) {
+/// Returns a block's scale, for elements of the type T. Rules of other scales are in
+/// block_scales.hpp.
+template <class T, one_of<float8_e4m3fn, float8_ue5m3> Scale, class F>
+LOWP_FN block_scale_of<F> scale_by(power_rule const& of, tensor_scales const& t, F const& amax) {
   using namespace lanes;
   using U = word<F>;
   F const one = broadcast<F>(1), decode = broadcast<F>(t.decode);
@@ -199,38 +184,38 @@ LOWP_FN block_scale_of<F> fp8_scale(power_rule const& of, tensor_scales const& t
   };
   switch (of.rule) {
     case block_rule::te: {
-      e4m3<F> const s(mul(amax, broadcast<F>(t.of_amax)));
-      return {s.code, encode_factor(s.value, decode)};
+      auto const [code, value] = rounded_scale(mul(amax, broadcast<F>(t.of_amax)));
+      return {code, encode_factor(value, decode)};
     }
     case block_rule::torchao_two_level:
     case block_rule::torchao_one_level: {  // the numbers of its tensor are 1
-      e4m3<F> const s(at_least(div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax)), 0x1p-6f));
-      return {s.code, div(broadcast<F>(t.encode), s.value)};
+      F const s = div(div(amax, broadcast<F>(6)), broadcast<F>(t.of_amax));
+      auto const [code, value] = rounded_scale(at_least(s, 0x1p-6f));
+      return {code, div(broadcast<F>(t.encode), value)};
     }
     case block_rule::compressed_tensors: {
       F const sixth = rounded_as(of.type, div(amax, broadcast<F>(6)));
-      e4m3<F> s(mul(broadcast<F>(t.encode), sixth));
-      auto const is_zero = equal(s.code, broadcast<U>(0));
-      s.code = select(is_zero, broadcast<U>(0x20), s.code);
-      return {s.code, div(select(is_zero, broadcast<F>(0.125f), s.value), decode)};
+      auto const [code, value] = rounded_scale(mul(broadcast<F>(t.encode), sixth));
+      auto const is_zero = equal(code, broadcast<U>(0));
+      return {select(is_zero, broadcast<U>(0x20), code),
+              div(select(is_zero, broadcast<F>(0.125f), value), decode)};
     }
     case block_rule::modelopt: {
       F const s = div(amax, broadcast<F>(t.of_amax));
-      e4m3<F> const scale(select(lanes::is_zero(s), one, at_least(s, 0x1p-9f)));
-      return {scale.code, mul(scale.value, decode)};
+      auto const [code, value] =
+          rounded_scale(select(lanes::is_zero(s), one, at_least(s, 0x1p-9f)));
+      return {code, mul(value, decode)};
     }
     case block_rule::ggml: {
-      e4m3<F> const s(ggml_code(div(amax, broadcast<F>(6))));
-      return {s.code, s.value};
+      U const code = ggml_code(div(amax, broadcast<F>(6)));
+      return {code, from_bits<F>(detail::decode<float8_e4m3fn::descriptor>(code))};
     }
-    case block_rule::sixth: {
-      scale_code<F, float8_ue5m3> const s(at_least(div(amax, broadcast<F>(6)), 0x1p-17f));
-      return {s.code, s.value};
-    }
+    case block_rule::sixth:
+      return rounded_scale<float8_ue5m3>(at_least(div(amax, broadcast<F>(6)), 0x1p-17f));
     default: {
-      e4m3<F> const scale(div(amax, broadcast<F>(t.of_amax)), lowp::upward{});
+      auto const [code, value] = rounded_scale(div(amax, broadcast<F>(t.of_amax)), lowp::upward{});
       // A block of zeros has the scale 0.
-      return {scale.code, select(lanes::is_zero(amax), one, mul(scale.value, decode))};
+      return {code, select(lanes::is_zero(amax), one, mul(value, decode))};
     }
   }
 }

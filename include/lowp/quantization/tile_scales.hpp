@@ -76,18 +76,16 @@ LOWP_FN scale_with_error candidate(Recipe const& recipe, tensor_scales const& t,
                                    float amax, bool to_six, SumOf const& sum_of) {
   using namespace lanes;
   float const base = mul(div(amax, 6.0f), t.encode);
-  e4m3<float> const scale(to_six ? base : mul(base, 1.5f));
-  float const factor = encode_factor(scale.value, t.decode);
-  element_error<T, Recipe> error{recipe, largest, scale.value, factor};
+  auto const [code, scale] = rounded_scale(to_six ? base : mul(base, 1.5f));
+  float const factor = encode_factor(scale, t.decode);
+  element_error<T, Recipe> error{recipe, largest, scale, factor};
   if constexpr (requires { recipe.divisor; }) error.find_plain(amax);
-  return {{scale.code, factor}, sum_of(error)};
+  return {{code, factor}, sum_of(error)};
 }
 
 inline namespace LOWP_UNIT {
 
-/// Chooses a scale for each block of a row, which all rows of a tile share.
-///
-/// `at(i)` is element i.
+/// Chooses a scale for each block of a row, which all rows of a tile share. at(i) is element i.
 template <class T, class Scale, class Recipe, class At>
 LOWP_OPAQUE void choose_scales(given_scales& to, Recipe const& recipe, float largest,
                                std::size_t size, std::size_t columns, At const& at) {

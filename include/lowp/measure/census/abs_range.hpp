@@ -44,14 +44,11 @@ class abs_range_lanes {
  public:
   LOWP_FN void add(F const& x) {
     U const a = lanes::hidden(lanes::magnitude(x));
-    add_large(a);
-    least_ = lanes::min(least_, a);
+    add(a, a);
   }
   LOWP_FN void add_masked(M const& is_element, F const& x) {
     U const a = lanes::hidden(lanes::magnitude(x));
-    U const large = lanes::select(is_element, a, lanes::broadcast<U>(0));
-    add_large(large);
-    least_ = lanes::min(least_, lanes::select(is_element, a, none()));
+    add(lanes::select(is_element, a, lanes::broadcast<U>(0)), lanes::select(is_element, a, none()));
   }
   LOWP_FN void end_batch() {}
 
@@ -59,14 +56,14 @@ class abs_range_lanes {
     abs_range all{count, unsound_.nan, unsound_.infinite, unsound_.finite, {}, {}};
     for (int i = 0; i < lane<U>::lanes; ++i) {
       all.max_abs += amax{lane<U>::at(largest_, i)};
-      std::uint32_t const least = lane<U>::at(least_, i);
-      if (least < lanes::binary32_infinity) all.min_abs += amin{lanes::binary32_infinity - least};
+      all.min_abs += amin{lanes::binary32_infinity - lane<U>::at(least_, i)};
     }
     return all;
   }
 
  private:
-  LOWP_FN void add_large(U const& a) {
+  /// Adds magnitudes, with zeros for no elements in `a` and with none() in `b`.
+  LOWP_FN void add(U const& a, U const& b) {
     constexpr std::uint32_t border = borders_of<To>.overflow;
     U number = a;
     if (lanes::any(lanes::greater(a, lanes::broadcast<U>(border - 1)))) [[unlikely]] {
@@ -75,6 +72,7 @@ class abs_range_lanes {
       number = lanes::select(is_nan, lanes::broadcast<U>(0), a);
     }
     largest_ = lanes::max(largest_, number);
+    least_ = lanes::min(least_, b);
   }
   LOWP_FN static U none() { return lanes::broadcast<U>(lanes::binary32_infinity); }
 

@@ -101,13 +101,14 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
   template <bool HasSmall>
   LOWP_FN void add_errors() {
     // No sum of smaller numbers is kept, and their squares may be subnormal, and slow.
-    constexpr std::uint32_t least_number = (127 - 50) << 23;
+    constexpr std::uint32_t least_number = (127 - 50) << 23, least = (127 - 90) << 23;
     bool compares = this->template may_find_larger<HasSmall>();
     float sum = 0;
     if (group_.has_from(least_number))
       sum = compares ? sum_in_float<HasSmall, true>(compares)
                      : sum_in_float<HasSmall, false>(compares);
-    if (has_room_for_squares(sum))
+    // Another sum may be infinite, or lack small squares.
+    if (lanes::bits(sum) - least < lanes::binary32_infinity - least)
       squares_ = lanes::add(squares_, static_cast<double>(sum));
     else
       add_in_double<HasSmall>();
@@ -118,9 +119,14 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
   /// Returns the sum of squares. Sets `is_larger` to true if an error is larger than all before.
   template <bool HasSmall, bool Compares>
   LOWP_FN float sum_in_float(bool& is_larger) const {
-    errors<HasSmall, Compares> of{*this, lanes::broadcast<U>(0)};
-    float const sum = sum_of_squares(of);
-    is_larger = Compares && lanes::any(base::is_negative(lanes::from_bits<F>(of.signs)));
+    U signs = lanes::broadcast<U>(0);
+    float const sum = sum_of_squares([&](int i) __attribute__((always_inline)) {
+      U const a = at(i);
+      F const error = base::template error_of<HasSmall>(a);
+      if constexpr (Compares) signs = signs | lanes::bits(this->below_error(a, lanes::bits(error)));
+      return error;
+    });
+    is_larger = Compares && lanes::any(base::is_negative(lanes::from_bits<F>(signs)));
     return sum;
   }
   template <bool HasSmall>
@@ -134,7 +140,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     for (int i = 0; i < lane<D>::lanes; ++i) squares_ = lanes::add(squares_, lane<D>::at(sum, i));
   }
   /// Adds squares that are 128 apart, then 64, 32, and so on down to neighbours.
-  LOWP_FN static float sum_of_squares(auto& of) {
+  LOWP_FN static float sum_of_squares(auto const& of) {
     constexpr int sums = size / 4 / Isa::lanes;
     F sum[std::size_t{sums}];
     LOWP_KEEP_LOOP
@@ -148,18 +154,7 @@ class census_of_groups : census_lanes<To, simd::pack<float, Isa>> {
     F const all = simd::among_lanes<fold::sum, Isa::lanes / 2>(sum[0]);
     return lanes::from_bits<float>(lane<U>::at(lanes::bits(all), 0));
   }
-  template <bool HasSmall, bool Compares>
-  struct errors {
-    census_of_groups const& group;
-    U signs;
 
-    LOWP_FN F operator()(int i) {
-      U const a = group.at(i);
-      F const error = base::template error_of<HasSmall>(a);
-      if constexpr (Compares) signs = signs | lanes::bits(group.below_error(a, lanes::bits(error)));
-      return error;
-    }
-  };
   std::uint32_t* magnitudes_;
   range_census& all_;
   int filled_ = 0;

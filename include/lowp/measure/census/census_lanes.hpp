@@ -96,7 +96,7 @@ class census_lanes {
         count, unsound_.nan, unsound_.infinite, unsound_.finite, subnormal_, flushed_, {}, {}, {},
         {}};
     range_.add_to(partial.max_abs, partial.min_abs);
-    partial.max_relative_error.bits = lanes::bits(largest_error());
+    partial.max_relative_error.bits = lane<U>::at(lanes::bits(relative_), 0);
     return partial;
   }
 
@@ -161,8 +161,9 @@ class census_lanes {
     U const size = lanes::hidden(lanes::magnitude(error));
     if (!lanes::any(is_negative(below_error(a, size)))) return;
     U const larger = lanes::bits(quotient(lanes::from_bits<F>(size), lanes::from_bits<F>(a)));
-    relative_ = lanes::from_bits<F>(lanes::max(lanes::bits(relative_), larger));
-    relative_ = lanes::broadcast<F>(largest_error());
+    std::uint32_t most = lane<U>::at(lanes::bits(relative_), 0);
+    for (int i = 0; i < lane<U>::lanes; ++i) most = lanes::max(most, lane<U>::at(larger, i));
+    relative_ = lanes::from_bits<F>(lanes::broadcast<U>(most));
   }
 
   range range_;
@@ -181,12 +182,6 @@ class census_lanes {
                                    (static_cast<double>(nearest) < most ? 1 : 0));
   }();
 
-  LOWP_FN float largest_error() const {
-    std::uint32_t most = 0;
-    for (int i = 0; i < lane<U>::lanes; ++i)
-      most = lanes::max(most, lane<U>::at(lanes::bits(relative_), i));
-    return lanes::from_bits<float>(most);
-  }
   /// Returns a / b, rounded up; 0 if both are 0.
   LOWP_FN static F quotient(F const& a, F const& b) {
     F const nearest = lanes::div(a, b);
@@ -199,12 +194,6 @@ class census_lanes {
   unsound_counts<U> unsound_;
   lane_counter<F> subnormal_ = 0, flushed_ = 0;
 };
-
-/// Returns false for a sum of squares in float that may be infinite, or lack small squares.
-LOWP_FN bool has_room_for_squares(float sum) {
-  constexpr std::uint32_t least = (127 - 90) << 23;
-  return lanes::bits(sum) - least < lanes::binary32_infinity - least;
-}
 
 LOWP_EXACT_END
 

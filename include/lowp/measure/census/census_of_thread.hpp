@@ -48,7 +48,7 @@ class warp_tally {
     std::uint32_t total = 0;
     LOWP_UNROLL_ON_GPU
     for (int i = 0; i < digits; ++i) {
-      total += ones(transposed(thread, digit_[i])) << i;
+      total += static_cast<std::uint32_t>(__builtin_popcount(transposed(thread, digit_[i]))) << i;
       digit_[i] = 0;
     }
     if (total != 0) typename Thread::atomics{}.add(counters[first_ + number], total);
@@ -76,13 +76,6 @@ class warp_tally {
     return number < 32 ? std::uint32_t{1} << number : 0;
 #endif
   }
-  LOWP_FN static std::uint32_t ones(std::uint32_t word) {
-#if defined(__CUDA_ARCH__)
-    return static_cast<std::uint32_t>(__popc(static_cast<int>(word)));
-#else
-    return static_cast<std::uint32_t>(__builtin_popcount(word));
-#endif
-  }
   /// Adds 2^Digits words. Returns the carry.
   template <int Digits>
   LOWP_FN std::uint32_t carry_of(std::uint32_t const* word) {
@@ -102,15 +95,11 @@ class warp_tally {
   LOWP_FN void carry_up(std::uint32_t carry, int number, bool is_last) {
     if constexpr (Digit < digits) {
       std::uint32_t& digit = digit_[Digit];
-      if (number % 2 != 0) {
-        std::uint32_t const other = waiting_[Digit - low_digits];
+      if (number % 2 != 0 || is_last) {
+        std::uint32_t const other = number % 2 != 0 ? waiting_[Digit - low_digits] : 0;
         std::uint32_t const both = (carry & other) | (digit & (carry | other));
         digit = digit ^ carry ^ other;
         carry_up<Digit + 1>(both, number / 2, is_last);
-      } else if (is_last) {
-        std::uint32_t const both = digit & carry;
-        digit ^= carry;
-        carry_up<Digit + 1>(both, 0, true);
       } else {
         waiting_[Digit - low_digits] = carry;
       }
