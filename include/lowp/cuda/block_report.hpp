@@ -124,7 +124,7 @@ class block_report {
       counted.fold(thread_, number, is_last);
     else if constexpr (requires { requires totals::sums_by_warps; })
       counted.fold(thread_);
-    else
+    else if constexpr (requires { counted.end_batch(); })
       counted.end_batch();
     observed_ += static_cast<std::uint64_t>(count);
   }

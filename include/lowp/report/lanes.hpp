@@ -104,13 +104,6 @@ class update_counts {
     // Infinite or NaN if `old` or `now` is, or if the step overflows, also times zero.
     return {lanes::mul(change, toward_u), lanes::from_bits<F>(size)};
   }
-  /// Counts one pack in which only some lanes are elements. The other terms are zero.
-  LOWP_FN update_terms<F> count_masked(M const& is_element, F const& u, U const& before,
-                                       U const& after, F const& old, F const& now,
-                                       M const& overflowed) {
-    return count(only(is_element, u), before, after, only(is_element, old), only(is_element, now),
-                 lanes::mask_and(is_element, overflowed));
-  }
 
   /// Counts the elements that have a term that is not finite. Sets their terms to zero.
   LOWP_FN void remove_nonfinite(update_terms<F>& terms) {

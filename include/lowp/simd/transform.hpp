@@ -110,7 +110,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       (accessors.end(first, valid, accessors...), ...);
       if constexpr (requires { totals.end_batch(first, true, operands); })
         totals.end_batch(first + valid, first + valid == size.count, operands);
-      else if constexpr (is_reported)
+      else if constexpr (requires { totals.end_batch(); })
         totals.end_batch();
     }
     (accessors.finish(), ...);
@@ -158,8 +158,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
   LOWP_HOST_FN static void elements(Function const& function, int k, int left, Totals& totals,
                                     Parameter& p, Accessor&... others) {
-    using registers = typename Isa::registers;
-    using F = pack<float, registers>;
+    using F = pack<float, typename Isa::registers>;
     F value[] = {p.load(k), others.load(k)...};
     if constexpr (!is_reported) {
       function(value[K]...);
@@ -177,16 +176,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       auto const observed = function(value[K]...);
       store_others(k, totals, value, others...);
       p.template store<false>(k, value[0]);
-      if (left - k < Isa::lanes) {
-        using detail::only;
-        auto const is_element = first_lanes<registers>(left - k);
-        if constexpr (requires { totals.add_masked(is_element, observed); })
-          totals.add_masked(is_element, observed);
-        else
-          totals.add(only(is_element, observed));
-      } else {
-        totals.add(observed);
-      }
+      count_elements<Isa>(left - k, totals, observed);
     }
   }
 
@@ -199,18 +189,18 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
       for (std::size_t i = 2; i < sizeof...(K); ++i) totals.see_moment(value[i]);
   }
 
-  template <class Isa, class Totals, class F, std::size_t N, class... Accessor>
-  LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
-                                         Accessor&... accessors) {
+  template <class Isa, class F, std::size_t N>
+  LOWP_HOST_FN static void store_moments(int k, int left, auto& totals, F const (&value)[N],
+                                         auto&... accessors) {
     (store_moment<Isa, static_cast<int>(K) - 2>(k, left, totals, value[K], accessors), ...);
   }
-  template <class Isa, int Moment, class Totals, class F, class Accessor>
-  LOWP_HOST_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
+  template <class Isa, int Moment, class Accessor>
+  LOWP_HOST_FN static void store_moment(int k, int left, auto& totals, auto const& exact,
                                         Accessor& moment) {
     if constexpr (Moment >= 0) {  // operand 0 is the parameter, operand 1 the gradient
       auto const before = moment.codes(k);
       auto const after = moment.template store<true>(k, exact).code;
-      F const old = Accessor::decoded(before), now = Accessor::decoded(after);
+      auto const old = Accessor::decoded(before), now = Accessor::decoded(after);
       if (left - k < Isa::lanes)
         totals.template add_masked<Moment>(first_lanes<typename Isa::registers>(left - k), before,
                                            after, old, exact, now);

@@ -53,7 +53,6 @@ class abs_range_lanes {
     add_large(large);
     least_ = lanes::min(least_, lanes::select(is_element, a, none()));
   }
-  LOWP_FN void end_batch() {}
 
   LOWP_FN abs_range total(std::uint64_t count) const {
     abs_range all{count, unsound_.nan, unsound_.infinite, unsound_.finite, {}, {}};
