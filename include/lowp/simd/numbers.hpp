@@ -16,12 +16,14 @@ LOWP_HOST_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
 }
 
 /// Returns the integers at `from` in double: exactly, or rounded to odd with at least 42 digits.
-template <class Isa, std::integral K>
+template <class Isa, detail::plain_number K>
 LOWP_HOST_FN wide<Isa> load_wide(K const* from) {
-  wide<Isa> d;
-  if constexpr (sizeof(K) == 4) {  // 2^52 + x is a double with x for its last bits
+  if constexpr (std::is_same_v<K, double>) {
+    return wide<Isa>::load(from);
+  } else if constexpr (sizeof(K) == 4) {  // 2^52 + x is a double with x for its last bits
     constexpr std::uint32_t sign = std::is_signed_v<K> ? lanes::binary32_sign : 0;
     typename wide_word<Isa>::vector x;
+    wide<Isa> d;
     for (int i = 0; i < 2; ++i) {
       Isa::widen(x, reinterpret_cast<std::uint32_t const*>(from) + i * (Isa::lanes / 2));
       d.v[i] = typename wide<Isa>::vector(x ^ (sign | 0x4330000000000000));
@@ -45,14 +47,10 @@ LOWP_HOST_FN wide<Isa> load_wide(K const* from) {
     }
     W const high = (x >> 32) ^ (sign | 0x4530000000000000),
             low = (x & 0xffffffff) ^ 0x4330000000000000;
-    d = lanes::from_bits<wide<Isa>>(high);
+    auto const d = lanes::from_bits<wide<Isa>>(high);
     return lanes::add(lanes::sub(d, lanes::broadcast<wide<Isa>>(origin)),
                       lanes::from_bits<wide<Isa>>(low));
   }
-}
-template <class Isa>
-LOWP_HOST_FN wide<Isa> load_wide(double const* from) {
-  return wide<Isa>::load(from);
 }
 
 inline namespace LOWP_UNIT {

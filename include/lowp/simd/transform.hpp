@@ -57,7 +57,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
  private:
   template <class Isa, class Function, class... Accessor>
   LOWP_HOST_FN void loop(Function const& function, Accessor&&... accessors) const {
-    using totals_type = typename totals_of<pack<float, typename Isa::registers>>::type;
+    using lanes_type = detail::lanes_of_report<Report, pack<float, typename Isa::registers>>;
+    using totals_type =
+        typename std::conditional_t<is_reported, lanes_type, std::type_identity<no_report>>::type;
     scratch_of<totals_type> scratch;  // apart, so that a write there cannot change the rest
     auto totals = made_in<totals_type>(scratch, report);
     constexpr std::size_t step = batch<Isa>;
@@ -276,10 +278,6 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     else
       return {};
   }
-
-  template <class F>
-  using totals_of = std::conditional_t<is_reported, detail::lanes_of_report<Report, F>,
-                                       std::type_identity<no_report>>;
 };
 
 LOWP_EXACT_END

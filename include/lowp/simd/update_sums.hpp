@@ -198,8 +198,7 @@ LOWP_EXACT_END
 }  // namespace simd
 
 template <class Isa>
-struct detail::lanes_of_report<update_report, simd::pack<float, Isa>> {
-  using type = simd::update_lanes<Isa>;
-};
+struct detail::lanes_of_report<update_report, simd::pack<float, Isa>>
+    : std::type_identity<simd::update_lanes<Isa>> {};
 
 }  // namespace lowp
