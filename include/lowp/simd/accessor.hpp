@@ -5,7 +5,6 @@
 #include <lowp/simd/numbers.hpp>
 #include <lowp/simd/packed_codes.hpp>
 #include <lowp/simd/staging.hpp>
-#include <lowp/simd/streaming.hpp>
 
 namespace lowp::simd {
 

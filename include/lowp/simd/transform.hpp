@@ -88,7 +88,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
         if (size.whole >= beyond_caches &&
             (!(Operand::is_written || ...) || (accessors.is_staged(false) || ...)))
           (accessors.prefetch(first), ...);  // steps and adds in place are not faster
-      if constexpr (may_add_batch<totals_type>) {
+      // Totals with of_batches take batches. If add_batch returns false, they take pack by pack.
+      constexpr bool takes_batches = requires { typename totals_type::of_batches; };
+      if constexpr (takes_batches && !(Operand::is_written || ...)) {
         auto const result_at = [&](int place) __attribute__((always_inline)) {
           pack<float, typename Isa::registers> value[] = {accessors.load(place)...};
           return function(value[K]...);
@@ -234,8 +236,8 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     Function::is_long;
   } && P::is_written && !(Operand::is_random || ...) && (Isa::lanes < 16 || holds_narrow<P>);
   // Kernels that compute long between the loads of two batches prefetch. Blocks do so themselves.
-  static constexpr bool has_blocks = (writes_blocks<Operand> || ...);
-  static constexpr bool prefetches = !has_blocks && (Operand::is_random || ...);
+  static constexpr bool prefetches =
+      (Operand::is_random || ...) && !(writes_blocks<Operand> || ...);
 
   // Batches run into each other if nothing is drawn, prefetched or streamed. This spares a cast a
   // sixth of its time in L1, and a step of AdamW a twentieth. An update_report sums as many.
@@ -259,11 +261,6 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   template <class... Accessor>
   static constexpr bool has_words = !is_reported && (Operand::is_random || ...) &&
                                     requires { requires(Accessor::has_words && ...); };
-
-  // Totals with of_batches take batches. If add_batch returns false, they take pack by pack.
-  template <class Totals>
-  static constexpr bool may_add_batch =
-      requires { typename Totals::of_batches; } && !(Operand::is_written || ...);
 
   // Totals that need scratch define its type, and add themselves to the report.
   template <class Totals>
