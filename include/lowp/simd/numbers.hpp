@@ -9,8 +9,8 @@
 namespace lowp::simd {
 
 template <class Isa>
-LOWP_HOST_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
-  auto const words = word<Isa>::of(typename word<Isa>::vector(a));
+LOWP_HOST_FN bool is_zero(wide_word<Isa> const& a) {
+  auto const words = word<Isa>::of(typename word<Isa>::vector(a.v[0] | a.v[1]));
   auto const zero = lanes::broadcast<word<Isa>>(0);
   return !lanes::any(lanes::mask_not(lanes::equal(words, zero)));
 }
@@ -35,11 +35,9 @@ LOWP_HOST_FN wide<Isa> load_wide(K const* from) {
     constexpr bool is_signed = std::is_signed_v<K>;
     constexpr std::uint64_t sign = is_signed ? std::uint64_t{1} << 31 : 0;
     constexpr double origin = 0x1p84 + 0x1p52 + (is_signed ? 0x1p63 : 0);
-    W x;
-    for (int i = 0; i < 2; ++i)
-      __builtin_memcpy(&x.v[i], from + i * (Isa::lanes / 2), sizeof(x.v[i]));
+    W x = W::load(reinterpret_cast<std::uint64_t const*>(from));
     W const beyond = (x + (is_signed ? std::uint64_t{1} << 52 : 0)) >> 53;
-    if (!is_zero<Isa>(beyond.v[0] | beyond.v[1])) [[unlikely]] {
+    if (!is_zero(beyond)) [[unlikely]] {
       W const zero = lanes::broadcast<W>(0), is_large = zero - ((zero - beyond) >> 63);
       W odd = x;
       detail::make_odd_multiple<11>(odd);
@@ -73,19 +71,23 @@ LOWP_OPAQUE void read_each(float* to, T const* from, R const& rounding, std::uin
 
 }  // namespace LOWP_UNIT
 
+/// Returns the floats of patterns that floats have.
+template <class Isa>
+LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
+  auto const values = lanes::from_bits<wide<Isa>>(pattern);
+  pack<float, Isa> x;
+  Isa::narrow(x, values.v[0], values.v[1]);
+  return x;
+}
+
 /// Rounds to odd. Returns false, for another way, if a lane is no normal float.
 template <class Isa>
 LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
-  using words = typename wide_word<Isa>::vector;
-  words odd[2];
-  for (int i = 0; i < 2; ++i) {
-    odd[i] = words(exact.v[i]);
-    detail::make_odd_multiple<29>(odd[i]);  // 24 digits are left
-  }
-  using reals = typename wide<Isa>::vector;
-  Isa::narrow(rounded, reals(odd[0]), reals(odd[1]));
-  auto const back = lanes::widen(rounded);
-  return is_zero<Isa>((words(back.v[0]) ^ odd[0]) | (words(back.v[1]) ^ odd[1]));
+  wide_word<Isa> odd = lanes::bits(exact);
+  detail::make_odd_multiple<29>(odd);  // 24 digits are left
+  rounded = narrowed(odd);
+  wide_word<Isa> const back = lanes::bits(lanes::widen(rounded));
+  return is_zero(wide_word<Isa>::of(back.v[0] ^ odd.v[0], back.v[1] ^ odd.v[1]));
 }
 
 /// The magnitudes of all lanes are above 2^Least and below 2^Beyond.
@@ -97,14 +99,6 @@ LOWP_HOST_FN bool all_between(pack<float, Isa> const& x) {
   constexpr std::uint32_t origin = least + 1 + lanes::binary32_sign;
   auto const from_origin = lanes::magnitude(x) - origin;
   return !lanes::any(lanes::greater(from_origin, lanes::broadcast<word<Isa>>(last - origin)));
-}
-/// Returns the floats of patterns that floats have.
-template <class Isa>
-LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
-  auto const values = lanes::from_bits<wide<Isa>>(pattern);
-  pack<float, Isa> x;
-  Isa::narrow(x, values.v[0], values.v[1]);
-  return x;
 }
 
 /// Rounds by R. Returns false, for another way, if a lane is infinite, NaN, or may overflow.
@@ -127,7 +121,7 @@ LOWP_HOST_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, 
 
   W const magnitude = pattern & ~sign;
   W const beyond = (magnitude + (sign - too_large)) >> 63;
-  if (!is_zero<Isa>(beyond.v[0] | beyond.v[1])) return false;
+  if (!is_zero(beyond)) return false;
   rounded = narrowed(detail::round_wide<F, wide<Isa>>(magnitude, negative, draws, mode) |
                      (pattern & sign));
   return true;
