@@ -24,8 +24,6 @@ LOWP_FN F only(lanes::mask<F> const& is_element, F const& x) {
 
 LOWP_EXACT_BEGIN
 
-// Names of `lanes` are qualified here, because this namespace has some of the same names.
-
 /// A compensated_sum for each lane of D, a double or a pack of doubles.
 template <class D>
 class compensated_lanes {
