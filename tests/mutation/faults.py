@@ -172,7 +172,7 @@ FAULTS = [
     ("format/rounding.hpp", "increment_[0][0] == half - 1", "true", "storage/dynamic_blocks"),
     ("storage/dynamic_blocks.hpp", "select(greater(a, bits(low)), max(fraction, broadcast<U>(1)), broadcast<U>(0))", "fraction", "storage/dynamic_blocks"),
     ("storage/flashoptim.hpp", "select(is_negative, zero, place)", "place", "storage/dynamic_blocks"),
-    ("storage/master.hpp", "lanes::select(lanes::is_finite(lost), lost, lanes::broadcast<F>(0))", "lost", "storage/update"),
+    ("storage/kahan.hpp", "lanes::select(lanes::is_finite(lost), lost, lanes::broadcast<F>(0))", "lost", "storage/update"),
     # Blocks: scales of packages, NaN, counts.
     ("quantization/scale_rules.hpp", "select(greater(b, broadcast<U>((134u << 23) + 0x77ffff)), broadcast<U>(0x7e), normal)", "normal", "quantization/recipes"),
     ("quantization/scale_rules.hpp", "min(to_word(select(is_small, steps, broadcast<F>(0))), broadcast<U>(7))", "to_word(select(is_small, steps, broadcast<F>(0)))", "quantization/recipes"),

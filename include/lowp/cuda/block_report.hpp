@@ -20,7 +20,9 @@ class update_of_thread : public detail::update_counts<float> {
   /// Counts element k of a chunk if it is one, and keeps its terms.
   LOWP_FN void add(int k, bool is_element, float u, std::uint32_t before, std::uint32_t after,
                    float old, float now, bool overflowed) {
-    terms_[k] = count_masked(is_element, u, before, after, old, now, overflowed);
+    using detail::only;
+    terms_[k] = count(only(is_element, u), before, after, only(is_element, old),
+                      only(is_element, now), is_element && overflowed);
   }
   LOWP_FN void make_nonfinite(int k) {
     terms_[k].requested = lanes::from_bits<float>(lanes::binary32_infinity);
@@ -123,7 +125,7 @@ class block_report {
       counted.fold(thread_, number, is_last);
     else if constexpr (requires { requires totals::sums_by_warps; })
       counted.fold(thread_);
-    else
+    else if constexpr (requires { counted.end_batch(); })
       counted.end_batch();
     observed_ += static_cast<std::uint64_t>(count);
   }

@@ -164,7 +164,7 @@ struct shared_tables {
   static constexpr bool exist = requires { typename Rule::tables_type; };
 
   template <class Thread>
-  LOWP_FN static auto const& of([[maybe_unused]] Thread const& thread) {
+  LOWP_FN static decltype(auto) of([[maybe_unused]] Thread const& thread) {
     if constexpr (exist && requires { Thread::keeps_no_tables; })
       return Rule::tables();
     else if constexpr (exist)

@@ -50,7 +50,6 @@ class clamp_lanes {
 
  public:
   LOWP_FN void add(F const& x) { unsound_.add(lanes::magnitude(x), limit + 1); }
-  LOWP_FN void end_batch() {}
   LOWP_FN clamp_report total(std::uint64_t count) const {
     return {count, unsound_.nan, unsound_.infinite, unsound_.finite};
   }

@@ -55,7 +55,6 @@ class scaling_lanes {
     overflowed_ += lanes::count(x.overflowed);
     inexact_ += lanes::count(x.inexact);
   }
-  LOWP_FN void end_batch() {}
   LOWP_FN scaling_report total(std::uint64_t count) const { return {count, overflowed_, inexact_}; }
 
  private:

@@ -173,7 +173,6 @@ struct counts_of_thread {
   std::uint32_t clipped = 0, zero_blocks = 0, saturated_scales = 0, underflowed_scales = 0,
                 nonfinite_blocks = 0;
 
-  LOWP_FN void end_batch() {}
   LOWP_FN quantization_report total(std::uint64_t) const {
     return {clipped, zero_blocks, saturated_scales, underflowed_scales, nonfinite_blocks};
   }

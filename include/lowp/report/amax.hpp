@@ -62,7 +62,6 @@ class amax_lanes {
   /// Adds x, which is not NaN.
   LOWP_FN void add_number(F const& x) { largest_ = lanes::max(largest_, lanes::magnitude(x)); }
   LOWP_FN void add(amax_lanes const& other) { largest_ = lanes::max(largest_, other.largest_); }
-  LOWP_FN void end_batch() {}
   LOWP_FN amax total(std::uint64_t) const {
     amax all;
     for (int i = 0; i < lane<U>::lanes; ++i) all += amax{lane<U>::at(largest_, i)};
@@ -95,11 +94,6 @@ class update_amax_lanes {
       nan_weight_ += lanes::count(lanes::is_nan(now));
     }
   }
-  LOWP_FN void add_masked(M const& is_element, F const& u, U const& before, U const& after,
-                          F const& old, F const& now, M const& overflowed, F const& gradient) {
-    add(u, before, after, old, only(is_element, now), overflowed, only(is_element, gradient));
-  }
-  LOWP_FN void end_batch() {}
 
   LOWP_FN update_amax total(std::uint64_t count) const {
     return {gradient_.total(count), weight_.total(count), nan_gradient_, nan_weight_};

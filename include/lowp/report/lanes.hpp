@@ -24,8 +24,6 @@ LOWP_FN F only(lanes::mask<F> const& is_element, F const& x) {
 
 LOWP_EXACT_BEGIN
 
-// Names of `lanes` are qualified here, because this namespace has some of the same names.
-
 /// A compensated_sum for each lane of D, a double or a pack of doubles.
 template <class D>
 class compensated_lanes {
@@ -103,13 +101,6 @@ class update_counts {
     F const toward_u = lanes::from_bits<F>(lanes::bits(one) | sign_of_u);
     // Infinite or NaN if `old` or `now` is, or if the step overflows, also times zero.
     return {lanes::mul(change, toward_u), lanes::from_bits<F>(size)};
-  }
-  /// Counts one pack in which only some lanes are elements. The other terms are zero.
-  LOWP_FN update_terms<F> count_masked(M const& is_element, F const& u, U const& before,
-                                       U const& after, F const& old, F const& now,
-                                       M const& overflowed) {
-    return count(only(is_element, u), before, after, only(is_element, old), only(is_element, now),
-                 lanes::mask_and(is_element, overflowed));
   }
 
   /// Counts the elements that have a term that is not finite. Sets their terms to zero.

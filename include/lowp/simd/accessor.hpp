@@ -5,7 +5,6 @@
 #include <lowp/simd/numbers.hpp>
 #include <lowp/simd/packed_codes.hpp>
 #include <lowp/simd/staging.hpp>
-#include <lowp/simd/streaming.hpp>
 
 namespace lowp::simd {
 
@@ -142,8 +141,7 @@ class accessor {
 
   /// True if pairs of packs may be words of two elements: see pairs.hpp. To nearest, a backend's
   /// instruction would be faster.
-  static constexpr bool has_words = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
-                                    detail::has_last_place_of_floats<T> &&
+  static constexpr bool has_words = is_little && detail::has_last_place_of_floats<T> &&
                                     (!Operand::is_written || detail::draws_bits<rounding>);
   template <bool IsOfWords>
   LOWP_HOST_FN void load_pair(int k, F& first, F& second) const {

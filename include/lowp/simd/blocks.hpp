@@ -106,19 +106,12 @@ class accessor<Isa, blocked<T, Block, A, R, Order, Rule>, Nans> {
   static constexpr std::size_t lag_of_codes = 256;
   static constexpr std::size_t ahead = lag_of_codes + (capacity < 512 ? 512 : capacity);
 
-  /// Hides that a loop copies: g++ would make it `rep movs`, which takes long to begin.
-  LOWP_HOST_FN static auto* opaque(auto* to) {
-    asm("" : "+r"(to));
-    return to;
-  }
-
   /// Rounds the blocks that wait. Their scales take lanes of blocks, then elements take theirs.
   LOWP_HOST_FN void round_blocks(std::size_t begin, std::size_t end, auto const&... operands) {
     std::size_t const size = end - begin, first = begin / Block;
     int const blocks = static_cast<int>(detail::blocks_in(size, Block));
     if (size != capacity) __builtin_memset(values_ + size, 0, (capacity - size) * sizeof(float));
-    using stored = typename storage_of<typename Rule::scale_type>::type;
-    using scale = std::conditional_t<std::is_same_v<stored, float>, std::uint32_t, stored>;
+    using scale = code_type<typename Rule::scale_type>;
     constexpr std::size_t room = most < Isa::lanes ? Isa::lanes : most;
     scale scales[room];
     alignas(64) float factors[room], low_parts[room];

@@ -119,7 +119,6 @@ inline constexpr bool is_compiled = false;
 template <class Call>
 __attribute__((visibility("default"))) void run_compiled(Call const& call);
 
-// Types of calls.
 template <class Make, class Report, class... Operand>
 using compiled_elements =
     element_call<Make, Report, std::index_sequence_for<Operand...>, Operand...>;

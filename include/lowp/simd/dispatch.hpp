@@ -151,7 +151,6 @@ struct isa_list {
     return index;
   }
 
-  /// The kernel entries of a call.
   template <class Call>
   static constexpr void (*entries[])(Call const&) = {
       kernels_of_backend<Isa, Call>::type::template enter<Call>...};

@@ -13,8 +13,8 @@
 //     executor.knows_numbers()          optional: numbers of a list's call were checked
 #pragma once
 
-#include <lowp/base/error_text.hpp>
 #include <lowp/base/environment.hpp>
+#include <lowp/base/error_text.hpp>
 #include <lowp/simd/compiled.hpp>
 
 namespace lowp::simd {

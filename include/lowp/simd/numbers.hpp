@@ -8,19 +8,21 @@
 namespace lowp::simd {
 
 template <class Isa>
-LOWP_HOST_FN bool is_zero(typename wide_word<Isa>::vector const& a) {
-  auto const words = word<Isa>::of(typename word<Isa>::vector(a));
+LOWP_HOST_FN bool is_zero(wide_word<Isa> const& a) {
+  auto const words = word<Isa>::of(typename word<Isa>::vector(a.v[0] | a.v[1]));
   auto const zero = lanes::broadcast<word<Isa>>(0);
   return !lanes::any(lanes::mask_not(lanes::equal(words, zero)));
 }
 
 /// Returns the integers at `from` in double: exactly, or rounded to odd with at least 42 digits.
-template <class Isa, std::integral K>
+template <class Isa, detail::plain_number K>
 LOWP_HOST_FN wide<Isa> load_wide(K const* from) {
-  wide<Isa> d;
-  if constexpr (sizeof(K) == 4) {  // 2^52 + x is a double with x for its last bits
+  if constexpr (std::is_same_v<K, double>) {
+    return wide<Isa>::load(from);
+  } else if constexpr (sizeof(K) == 4) {  // 2^52 + x is a double with x for its last bits
     constexpr std::uint32_t sign = std::is_signed_v<K> ? lanes::binary32_sign : 0;
     typename wide_word<Isa>::vector x;
+    wide<Isa> d;
     for (int i = 0; i < 2; ++i) {
       Isa::widen(x, reinterpret_cast<std::uint32_t const*>(from) + i * (Isa::lanes / 2));
       d.v[i] = typename wide<Isa>::vector(x ^ (sign | 0x4330000000000000));
@@ -32,11 +34,9 @@ LOWP_HOST_FN wide<Isa> load_wide(K const* from) {
     constexpr bool is_signed = std::is_signed_v<K>;
     constexpr std::uint64_t sign = is_signed ? std::uint64_t{1} << 31 : 0;
     constexpr double origin = 0x1p84 + 0x1p52 + (is_signed ? 0x1p63 : 0);
-    W x;
-    for (int i = 0; i < 2; ++i)
-      __builtin_memcpy(&x.v[i], from + i * (Isa::lanes / 2), sizeof(x.v[i]));
+    W x = W::load(reinterpret_cast<std::uint64_t const*>(from));
     W const beyond = (x + (is_signed ? std::uint64_t{1} << 52 : 0)) >> 53;
-    if (!is_zero<Isa>(beyond.v[0] | beyond.v[1])) [[unlikely]] {
+    if (!is_zero(beyond)) [[unlikely]] {
       W const zero = lanes::broadcast<W>(0), is_large = zero - ((zero - beyond) >> 63);
       W odd = x;
       detail::make_odd_multiple<11>(odd);
@@ -44,14 +44,10 @@ LOWP_HOST_FN wide<Isa> load_wide(K const* from) {
     }
     W const high = (x >> 32) ^ (sign | 0x4530000000000000),
             low = (x & 0xffffffff) ^ 0x4330000000000000;
-    d = lanes::from_bits<wide<Isa>>(high);
+    auto const d = lanes::from_bits<wide<Isa>>(high);
     return lanes::add(lanes::sub(d, lanes::broadcast<wide<Isa>>(origin)),
                       lanes::from_bits<wide<Isa>>(low));
   }
-}
-template <class Isa>
-LOWP_HOST_FN wide<Isa> load_wide(double const* from) {
-  return wide<Isa>::load(from);
 }
 
 inline namespace LOWP_UNIT {
@@ -74,19 +70,23 @@ LOWP_OPAQUE void read_each(float* to, T const* from, R const& rounding, std::uin
 
 }  // namespace LOWP_UNIT
 
+/// Returns the floats of patterns that floats have.
+template <class Isa>
+LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
+  auto const values = lanes::from_bits<wide<Isa>>(pattern);
+  pack<float, Isa> x;
+  Isa::narrow(x, values.v[0], values.v[1]);
+  return x;
+}
+
 /// Rounds to odd. Returns false, for another way, if a lane is no normal float.
 template <class Isa>
 LOWP_HOST_FN bool round_to_odd(pack<float, Isa>& rounded, wide<Isa> const& exact) {
-  using words = typename wide_word<Isa>::vector;
-  words odd[2];
-  for (int i = 0; i < 2; ++i) {
-    odd[i] = words(exact.v[i]);
-    detail::make_odd_multiple<29>(odd[i]);  // 24 digits are left
-  }
-  using reals = typename wide<Isa>::vector;
-  Isa::narrow(rounded, reals(odd[0]), reals(odd[1]));
-  auto const back = lanes::widen(rounded);
-  return is_zero<Isa>((words(back.v[0]) ^ odd[0]) | (words(back.v[1]) ^ odd[1]));
+  wide_word<Isa> odd = lanes::bits(exact);
+  detail::make_odd_multiple<29>(odd);  // 24 digits are left
+  rounded = narrowed(odd);
+  wide_word<Isa> const back = lanes::bits(lanes::widen(rounded));
+  return is_zero(wide_word<Isa>::of(back.v[0] ^ odd.v[0], back.v[1] ^ odd.v[1]));
 }
 
 /// The magnitudes of all lanes are above 2^Least and below 2^Beyond.
@@ -98,14 +98,6 @@ LOWP_HOST_FN bool all_between(pack<float, Isa> const& x) {
   constexpr std::uint32_t origin = least + 1 + lanes::binary32_sign;
   auto const from_origin = lanes::magnitude(x) - origin;
   return !lanes::any(lanes::greater(from_origin, lanes::broadcast<word<Isa>>(last - origin)));
-}
-/// Returns the floats of patterns that floats have.
-template <class Isa>
-LOWP_HOST_FN pack<float, Isa> narrowed(wide_word<Isa> const& pattern) {
-  auto const values = lanes::from_bits<wide<Isa>>(pattern);
-  pack<float, Isa> x;
-  Isa::narrow(x, values.v[0], values.v[1]);
-  return x;
 }
 
 /// Rounds by R. Returns false, for another way, if a lane is infinite, NaN, or may overflow.
@@ -128,7 +120,7 @@ LOWP_HOST_FN bool round_once(pack<float, Isa>& rounded, wide<Isa> const& exact, 
 
   W const magnitude = pattern & ~sign;
   W const beyond = (magnitude + (sign - too_large)) >> 63;
-  if (!is_zero<Isa>(beyond.v[0] | beyond.v[1])) return false;
+  if (!is_zero(beyond)) return false;
   rounded = narrowed(detail::round_wide<F, wide<Isa>>(magnitude, negative, draws, mode) |
                      (pattern & sign));
   return true;

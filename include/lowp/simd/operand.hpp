@@ -57,21 +57,18 @@ struct read_plan {
   LOWP_FN static R const& mode(R const& rounding) { return rounding; }
 };
 template <class Mode>
-struct read_plan<intermediate_rounding<Mode>> {
+struct read_plan<intermediate_rounding<Mode>> : read_plan<Mode> {
   using beyond = Mode;
-  static constexpr format target = binary32;
   LOWP_FN static Mode mode(intermediate_rounding<Mode>) { return {}; }
 };
 template <class R>
-struct read_plan<stochastic_when_read<float, R>> {
-  static constexpr format target = binary32;
-  LOWP_FN static stochastic mode(stochastic_when_read<float, R> const&) { return {0}; }
+struct read_plan<stochastic_when_read<float, R>> : read_plan<R> {
+  LOWP_FN static stochastic mode(auto const&) { return {0}; }
 };
 template <narrow To, class R>
-struct read_plan<stochastic_when_read<To, R>> {
+struct read_plan<stochastic_when_read<To, R>> : read_plan<stochastic_when_read<float, R>> {
   using beyond = to_odd;  // finite
   static constexpr format target = To::descriptor;
-  LOWP_FN static stochastic mode(stochastic_when_read<To, R> const&) { return {0}; }
 };
 
 }  // namespace lowp::detail
@@ -208,6 +205,11 @@ template <class T>
 struct storage_of : std::type_identity<T> {};
 template <narrow T>
 struct storage_of<T> : std::type_identity<typename T::storage> {};
+
+/// The type of an element's code. A float's code is its bits.
+template <class T>
+using code_type =
+    std::conditional_t<std::is_same_v<T, float>, std::uint32_t, typename storage_of<T>::type>;
 
 template <class Operand>
 concept element_operand = requires { typename Operand::type; };

@@ -69,9 +69,7 @@ using integer = pack<std::int32_t, Isa>;
 
 /// Lanes of true and false; a backend with mask registers has its own type.
 template <class Isa>
-struct mask_of {
-  using type = integer<Isa>;
-};
+struct mask_of : std::type_identity<integer<Isa>> {};
 template <class Isa>
 using mask = typename mask_of<Isa>::type;
 

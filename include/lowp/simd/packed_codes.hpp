@@ -75,6 +75,8 @@ LOWP_HOST_FN void decode_by_halves(pack<float, Isa> (&x)[Packs], void const* fro
   }
 }
 
+inline constexpr bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+
 /// Stores packs of codes of four bits, in pair_order.
 template <class Isa, std::size_t Packs>
 LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const (&codes)[Packs]) {
@@ -82,7 +84,6 @@ LOWP_HOST_FN void store_nibbles(std::uint8_t* to, word<Isa> const (&codes)[Packs
   numbers<Isa> halves;
   Isa::join(halves, codes[0], codes[1]);
   word<Isa> const x = word_of_elements<word<Isa>>(&halves);
-  constexpr bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
   ((is_little ? x | x >> 12 : x >> 16 | x << 4) & 0xff).store(to);
 }
 
@@ -119,7 +120,6 @@ struct packed_codes {
 
  private:
   using halves = simd::pack<std::uint16_t, typename Isa::registers>;
-  static constexpr bool is_little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 
   LOWP_HOST_FN static void unpack_all(byte* codes, byte const* from) {
     if constexpr (is_split) {

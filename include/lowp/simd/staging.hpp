@@ -24,10 +24,11 @@ struct staging {
   LOWP_HOST_FN staging() {}  // a short call does not pay for clear memory
 };
 
-/// Hides a size: g++ would write out a copy of each size up to it.
-LOWP_HOST_FN std::size_t opaque_size(std::size_t bytes) {
-  asm("" : "+r"(bytes));
-  return bytes;
+/// Hides a size: g++ would write out a copy of each size up to it. Or hides the place to which a
+/// loop copies: g++ would make it `rep movs`, which takes long to begin.
+LOWP_HOST_FN auto opaque(auto x) {
+  asm("" : "+r"(x));
+  return x;
 }
 
 /// Copies the bytes of a last batch to the staging, with zeros up to the end of its last pack. A
@@ -37,8 +38,8 @@ LOWP_HOST_FN void copy_in(void* to, void const* from, std::size_t bytes, std::si
   if constexpr (requires { Isa::copy_in(to, from, bytes, whole); }) {
     Isa::copy_in(to, from, bytes, whole);
   } else {
-    __builtin_memset(to, 0, opaque_size(whole));
-    __builtin_memcpy(to, from, opaque_size(bytes));
+    __builtin_memset(to, 0, opaque(whole));
+    __builtin_memcpy(to, from, opaque(bytes));
   }
 }
 template <class Isa>
@@ -46,7 +47,7 @@ LOWP_HOST_FN void copy_out(void* to, void const* from, std::size_t bytes) {
   if constexpr (requires { Isa::copy_out(to, from, bytes); })
     Isa::copy_out(to, from, bytes);
   else
-    __builtin_memcpy(to, from, opaque_size(bytes));
+    __builtin_memcpy(to, from, opaque(bytes));
 }
 
 /// Copies whole packs of a batch. Kernels call it: in each, it would take as long to compile as

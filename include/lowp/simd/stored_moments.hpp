@@ -45,13 +45,14 @@ template <class T, access A, class R, class Order>
 struct stored_values<operand<T, A, R, Order>> {
   operand<T, A, R, Order> const& from;
 
-  LOWP_HOST_FN std::uint32_t code(std::size_t i) const {
+  LOWP_HOST_FN T element(std::size_t i) const {
     if constexpr (operand<T, A, R, Order>::is_packed)
-      return packed<T const, Order>(std::span(from.data, from.stored_in(i + 1)), i + 1)[i].bits();
-    else if constexpr (narrow<T>)
-      return from.data[i].bits();
+      return packed<T const, Order>(std::span(from.data, from.stored_in(i + 1)), i + 1)[i];
     else
-      return lanes::bits(from.data[i]);
+      return from.data[i];
+  }
+  LOWP_HOST_FN std::uint32_t code(std::size_t i) const {
+    return __builtin_bit_cast(code_type<T>, element(i));
   }
   LOWP_HOST_FN bool may_be_nonfinite(std::size_t first, std::size_t count) const {
     if constexpr (operand<T, A, R, Order>::is_packed)
@@ -59,12 +60,7 @@ struct stored_values<operand<T, A, R, Order>> {
     else
       return has_nonfinite_code(from.data + first, count);
   }
-  LOWP_HOST_FN float operator()(std::size_t i) const {
-    if constexpr (narrow<T>)
-      return lanes::from_bits<float>(detail::decode<T::descriptor>(code(i)));
-    else
-      return from.data[i];
-  }
+  LOWP_HOST_FN float operator()(std::size_t i) const { return float{element(i)}; }
 };
 template <std::size_t... K, class Layout, class... Part>
 struct stored_values<composite<std::index_sequence<K...>, Layout, Part...>> {

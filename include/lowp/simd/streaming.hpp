@@ -64,35 +64,6 @@ class arrays_at_once {
 /// The elements after which a loop asks again whether arrays meet: a page of floats.
 inline constexpr std::size_t meeting = 1024;
 
-/// Copies a multiple of 16 bytes to a span for which `is_streamed` returned true. Wide stores take
-/// fewer places in the queue of stores that wait for memory.
-template <class Isa>
-LOWP_HOST_FN void stream(void* to, void const* from, std::size_t bytes) {
-  if constexpr (requires { Isa::stream(to, from); }) {
-    constexpr std::size_t width = sizeof(float) * Isa::lanes;
-    if ((reinterpret_cast<std::uintptr_t>(to) | bytes) % width == 0) {
-      for (std::size_t i = 0; i < bytes; i += width)
-        Isa::stream(static_cast<char*>(to) + i, static_cast<char const*>(from) + i);
-      return;
-    }
-  }
-#if defined(__SSE2__)
-  typedef long long block __attribute__((vector_size(16)));
-  for (std::size_t i = 0; i < bytes; i += sizeof(block)) {
-    block b;
-    __builtin_memcpy(&b, static_cast<char const*>(from) + i, sizeof(b));
-    auto* const there = reinterpret_cast<block*>(static_cast<char*>(to) + i);
-#if defined(__clang__)
-    __builtin_nontemporal_store(b, there);
-#else
-    __builtin_ia32_movntdq(there, b);
-#endif
-  }
-#else
-  __builtin_memcpy(to, from, bytes);
-#endif
-}
-
 /// Elements of a range that no cache holds.
 inline constexpr std::size_t beyond_caches = std::size_t{4} << 20;
 
@@ -112,6 +83,33 @@ LOWP_HOST_FN void fetch(void const* at, std::size_t bytes) {
   constexpr std::size_t line = 64;
   for (std::size_t i = 0; i < bytes; i += line)
     __builtin_prefetch(static_cast<char const*>(at) + i, 0, Locality);
+}
+
+/// Copies a multiple of 16 bytes to a span for which `is_streamed` returned true. Wide stores take
+/// fewer places in the queue of stores that wait for memory.
+template <class Isa>
+LOWP_HOST_FN void stream(void* to, void const* from, std::size_t bytes) {
+  if constexpr (requires { Isa::stream(to, from); }) {
+    constexpr std::size_t width = sizeof(float) * Isa::lanes;
+    if ((reinterpret_cast<std::uintptr_t>(to) | bytes) % width == 0) {
+      for (std::size_t i = 0; i < bytes; i += width)
+        Isa::stream(static_cast<char*>(to) + i, static_cast<char const*>(from) + i);
+      return;
+    }
+  }
+#if defined(__SSE2__)  // elsewhere no span is streamed
+  typedef long long block __attribute__((vector_size(16)));
+  for (std::size_t i = 0; i < bytes; i += sizeof(block)) {
+    block b;
+    __builtin_memcpy(&b, static_cast<char const*>(from) + i, sizeof(b));
+    auto* const there = reinterpret_cast<block*>(static_cast<char*>(to) + i);
+#if defined(__clang__)
+    __builtin_nontemporal_store(b, there);
+#else
+    __builtin_ia32_movntdq(there, b);
+#endif
+  }
+#endif
 }
 
 /// Makes streamed stores visible to other threads before later stores.

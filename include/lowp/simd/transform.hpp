@@ -58,7 +58,9 @@ struct element_loop<Isa,
         if (call.size.whole >= beyond_caches &&
             (!(Operand::is_written || ...) || (accessors.is_staged(false) || ...)))
           (accessors.prefetch(first), ...);  // steps and adds in place are not faster
-      if constexpr (may_add_batch<totals_type>) {
+      // Totals with of_batches take batches. If add_batch returns false, they take pack by pack.
+      constexpr bool takes_batches = requires { typename totals_type::of_batches; };
+      if constexpr (takes_batches && !(Operand::is_written || ...)) {
         auto const result_at = [&](int place) __attribute__((always_inline)) {
           F value[] = {accessors.load(place)...};
           return function(value[K]...);
@@ -82,7 +84,7 @@ struct element_loop<Isa,
       (accessors.end(first, valid, accessors...), ...);
       if constexpr (requires { totals.end_batch(first, true, call.operands); })
         totals.end_batch(first + valid, first + valid == call.size.count, call.operands);
-      else if constexpr (is_reported)
+      else if constexpr (requires { totals.end_batch(); })
         totals.end_batch();
     }
     (accessors.finish(), ...);
@@ -146,16 +148,7 @@ struct element_loop<Isa,
       auto const observed = function(value[K]...);
       store_others(k, totals, value, others...);
       p.template store<false>(k, value[0]);
-      if (left - k < Isa::lanes) {
-        using detail::only;
-        auto const is_element = first_lanes<registers>(left - k);
-        if constexpr (requires { totals.add_masked(is_element, observed); })
-          totals.add_masked(is_element, observed);
-        else
-          totals.add(only(is_element, observed));
-      } else {
-        totals.add(observed);
-      }
+      count_elements<Isa>(left - k, totals, observed);
     }
   }
 
@@ -167,13 +160,12 @@ struct element_loop<Isa,
       for (std::size_t i = 2; i < sizeof...(K); ++i) totals.see_moment(value[i]);
   }
 
-  template <class Totals, std::size_t N, class... Accessor>
-  LOWP_HOST_FN static void store_moments(int k, int left, Totals& totals, F const (&value)[N],
-                                         Accessor&... accessors) {
+  LOWP_HOST_FN static void store_moments(int k, int left, auto& totals, F const* value,
+                                         auto&... accessors) {
     (store_moment<static_cast<int>(K) - 2>(k, left, totals, value[K], accessors), ...);
   }
-  template <int Moment, class Totals, class Accessor>
-  LOWP_HOST_FN static void store_moment(int k, int left, Totals& totals, F const& exact,
+  template <int Moment, class Accessor>
+  LOWP_HOST_FN static void store_moment(int k, int left, auto& totals, F const& exact,
                                         Accessor& moment) {
     if constexpr (Moment >= 0) {  // operand 0 is the parameter, operand 1 the gradient
       auto const before = moment.codes(k);
@@ -209,8 +201,8 @@ struct element_loop<Isa,
     Function::is_long;
   } && P::is_written && !(Operand::is_random || ...) && (Isa::lanes < 16 || holds_narrow<P>);
   // Kernels that compute long between the loads of two batches prefetch. Blocks do so themselves.
-  static constexpr bool has_blocks = (writes_blocks<Operand> || ...);
-  static constexpr bool prefetches = !has_blocks && (Operand::is_random || ...);
+  static constexpr bool prefetches =
+      (Operand::is_random || ...) && !(writes_blocks<Operand> || ...);
 
   // Batches run into each other if nothing is drawn, prefetched or streamed. This spares a cast a
   // sixth of its time in L1, and a step of AdamW a twentieth. An update_report sums as many.
@@ -234,11 +226,6 @@ struct element_loop<Isa,
   template <class... Accessor>
   static constexpr bool has_words = !is_reported && (Operand::is_random || ...) &&
                                     requires { requires(Accessor::has_words && ...); };
-
-  // Totals with of_batches take batches. If add_batch returns false, they take pack by pack.
-  template <class Totals>
-  static constexpr bool may_add_batch =
-      requires { typename Totals::of_batches; } && !(Operand::is_written || ...);
 
   // Totals that need scratch define its type, and add themselves to the report.
   template <class Totals>

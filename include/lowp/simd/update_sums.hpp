@@ -92,10 +92,6 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
                         M const& overflowed, F const&) {
     keep(this->count(u, before, after, old, now, overflowed));
   }
-  LOWP_HOST_FN void add_masked(M const& is_element, F const& u, U const& before, U const& after,
-                               F const& old, F const& now, M const& overflowed, F const&) {
-    keep(this->count_masked(is_element, u, before, after, old, now, overflowed));
-  }
   /// Sees a moment before it is rounded. The sum is not finite if one is 256 or more.
   LOWP_HOST_FN void see_moment(F const& moment) {
     seen_ = lanes::fma(moment, lanes::broadcast<F>(0x1p121f), seen_);
@@ -155,12 +151,30 @@ class update_lanes : public detail::update_counts<pack<float, Isa>> {
   pending_sum applied_, requested_;
 };
 
-template <class Isa>
-LOWP_HOST_FN void count_update(int left, auto& totals, auto const&... counted) {
-  if (left < Isa::lanes)
-    totals.add_masked(first_lanes<typename Isa::registers>(left), counted...);
+/// Returns x with zeros or false in the other lanes. A code may stay: no report counts it there.
+template <class Isa, class X>
+LOWP_HOST_FN X of_elements(mask<Isa> const& is_element, X const& x) {
+  using detail::only;
+  if constexpr (std::is_same_v<X, word<Isa>>)
+    return x;
+  else if constexpr (std::is_same_v<X, mask<Isa>>)
+    return lanes::mask_and(is_element, x);
   else
+    return only(is_element, x);
+}
+/// Counts a pack of which the first `left` lanes are elements.
+template <class Isa>
+LOWP_HOST_FN void count_elements(int left, auto& totals, auto const&... counted) {
+  using registers = typename Isa::registers;
+  if (left < Isa::lanes) {
+    auto const is_element = first_lanes<registers>(left);
+    if constexpr (requires { totals.add_masked(is_element, counted...); })
+      totals.add_masked(is_element, counted...);
+    else
+      totals.add(of_elements<registers>(is_element, counted)...);
+  } else {
     totals.add(counted...);
+  }
 }
 /// Rounds a parameter, whose operand has its old codes, and counts the update u.
 template <class Isa, class F, class Parameter>
@@ -169,13 +183,13 @@ LOWP_HOST_FN void store_reported(int k, int left, F const& u, F const& result, F
   F const old = p.load(k);
   if constexpr (requires { p.store_value(k, result); }) {  // equal values have equal codes
     auto const now = p.store_value(k, result);
-    count_update<Isa>(left - k, totals, u, lanes::bits(old), now.code, old,
-                      lanes::from_bits<F>(now.code), now.overflowed, gradient);
+    count_elements<Isa>(left - k, totals, u, lanes::bits(old), now.code, old,
+                        lanes::from_bits<F>(now.code), now.overflowed, gradient);
   } else {
     auto const before = p.codes(k);
     auto const now = p.template store<true>(k, result);
-    count_update<Isa>(left - k, totals, u, before, now.code, old, Parameter::decoded(now.code),
-                      now.overflowed, gradient);
+    count_elements<Isa>(left - k, totals, u, before, now.code, old, Parameter::decoded(now.code),
+                        now.overflowed, gradient);
   }
 }
 
@@ -184,8 +198,7 @@ LOWP_EXACT_END
 }  // namespace simd
 
 template <class Isa>
-struct detail::lanes_of_report<update_report, simd::pack<float, Isa>> {
-  using type = simd::update_lanes<Isa>;
-};
+struct detail::lanes_of_report<update_report, simd::pack<float, Isa>>
+    : std::type_identity<simd::update_lanes<Isa>> {};
 
 }  // namespace lowp

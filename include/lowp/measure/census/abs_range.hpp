@@ -50,7 +50,6 @@ class abs_range_lanes {
     U const a = lanes::hidden(lanes::magnitude(x));
     add(lanes::select(is_element, a, lanes::broadcast<U>(0)), lanes::select(is_element, a, none()));
   }
-  LOWP_FN void end_batch() {}
 
   LOWP_FN abs_range total(std::uint64_t count) const {
     abs_range all{count, unsound_.nan, unsound_.infinite, unsound_.finite, {}, {}};
