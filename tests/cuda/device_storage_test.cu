@@ -292,6 +292,10 @@ TEST_F(device_storage, recipes_of_blocks) {
     std::span<bfloat16 const> const of_bfloat16(there_narrow.data(), size);
     expect_same_blocks(lowp::rotated(narrow, signs), lowp::rotated(of_bfloat16, signs), size,
                        lowp::recipes::te_2_20_nvfp4, lowp::nearest_even{}, options);
+    if (size % 128 == 0)
+      expect_same_blocks(std::span<bfloat16 const>(narrow), of_bfloat16, size,
+                         lowp::recipes::compressed_tensors_0_20_int8, lowp::nearest_even{},
+                         options);
     // Threads share the scales of several blocks, and compare codes.
     expect_same_blocks(std::span<bfloat16 const>(narrow), of_bfloat16, size,
                        lowp::recipes::te_2_20_nvfp4, lowp::nearest_even{}, options);

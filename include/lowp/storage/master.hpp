@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Masters, and the copies or halves that a model computes with.
+// Masters beside their copies, or in two halves.
 #pragma once
 
 #include <lowp/storage/layout.hpp>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <lowp/ops/cast.hpp>
+#include <lowp/storage/scale.hpp>
 #include <lowp/train/list_advice.hpp>
 
 namespace lowp {

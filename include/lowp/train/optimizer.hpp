@@ -15,6 +15,7 @@
 // Each statement of an element function is one fused multiply-add or one single operation.
 #pragma once
 
+#include <lowp/lanes/lanes.hpp>
 #include <lowp/ops/number.hpp>
 
 #include <span>

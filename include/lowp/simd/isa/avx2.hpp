@@ -26,6 +26,11 @@ struct avx2 : vector_masks<avx2> {
 #define LOWP_TARGET __attribute__((target("avx2,fma,f16c")))
 #include <lowp/simd/isa/x86.inc>
 
+  template <class Kernel>
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
+    kernel.template body<avx2>();
+  }
+
   LOWP_TARGET inline static bool any(integer<avx2> const& m) { return bits_of(m) != 0; }
   LOWP_TARGET inline static unsigned bits_of(integer<avx2> const& m) {
     unsigned bits;

@@ -46,6 +46,11 @@ struct avx512 {
 #define LOWP_TARGET __attribute__((target(LOWP_AVX512)))
 #include <lowp/simd/isa/x86.inc>
 
+  template <class Kernel>
+  LOWP_TARGET __attribute__((flatten)) LOWP_OPAQUE static void enter(Kernel const& kernel) {
+    kernel.template body<avx512>();
+  }
+
   // clang-format off
   LOWP_INSTRUCTION(equal,   bitmask, "k", words,   "v", "vpcmpeqd")
   LOWP_INSTRUCTION(greater, bitmask, "k", words,   "v", "vpcmpgtd")
