@@ -5,7 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <lowp/io/safetensors/header.hpp>
+#include <lowp/io/safetensors/printable.hpp>
 
 using lowp::safetensors::detail::printable, lowp::safetensors::detail::printable_pieces;
 
