@@ -45,6 +45,9 @@ struct this_thread : detail::throwing {
 /// Names all kernels of a call. It is not inline: `extern template` keeps them out of a unit.
 template <class Backends, class Call>
 void this_thread::operator()(Call const& call) const {
+  static_assert(
+      requires { sizeof(Backends); },
+      "include the header of the operation for the processor, such as <lowp/cast.hpp>");
   if constexpr (is_compiled<Call>) {
     run_compiled(call);
   } else if constexpr (requires { call.run_parts(*this); }) {
