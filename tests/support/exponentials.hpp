@@ -102,7 +102,7 @@ testing::AssertionResult is_close_everywhere(std::vector<std::uint32_t> patterns
   };
   [&]<class... Isa>(std::type_identity<lowp::simd::isa_list<Isa...>>) {
     (compare(std::type_identity<Isa>{}), ...);
-  }(std::type_identity<lowp::simd::native>{});
+  }(std::type_identity<lowp::simd::native::list>{});
   return result;
 }
 
