@@ -7,6 +7,7 @@
 #error "lowp/openmp.hpp needs OpenMP: compile with -fopenmp"
 #endif
 
+#include <lowp/simd/dispatch.hpp>
 #include <lowp/simd/executors.hpp>
 
 #include <algorithm>

@@ -3,6 +3,7 @@
 // simd::label_call.
 #pragma once
 
+#include <lowp/cuda/grid.hpp>
 #include <lowp/cuda/rows/row_team.hpp>
 #include <lowp/cuda/tuning.hpp>
 #include <lowp/simd/rows/ids.hpp>
