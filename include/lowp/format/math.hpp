@@ -130,9 +130,10 @@ LOWP_FN constexpr T fma(T a, T b, T c) {
   if (x.nan || y.nan || z.nan || (infinite && zero) ||
       (infinite && z.infinite && negative != z.negative))
     return detail::canonical_nan<T>();
-  if (infinite || z.infinite)
-    return detail::nearest_value<T>(
-        {.negative = infinite ? negative : z.negative, .infinite = true});
+  if (infinite || z.infinite) {
+    detail::unpacked const result{.negative = infinite ? negative : z.negative, .infinite = true};
+    return detail::nearest_value<T>(result);
+  }
   // Significands of 16 bits are exact, so their product has 32.
   auto x_times_y = detail::normalized(negative, (x.significand >> 46) * (y.significand >> 46),
                                       x.exponent + y.exponent - 30);

@@ -20,10 +20,11 @@ file(MAKE_DIRECTORY ${SCRATCH})
 set(source ${CMAKE_CURRENT_LIST_DIR}/mixed.cpp)
 set(units "")
 set(objects "")
+# The last unit is called first: the first one, without exceptions, cannot say that a backend is not here.
 function(unit name)
   execute_process(COMMAND ${ARGN} -std=c++20 -I${ROOT}/include -DUNIT=${name} -c ${source}
                           -o ${SCRATCH}/${name}.o COMMAND_ERROR_IS_FATAL ANY)
-  set(units "${units} X(${name})" PARENT_SCOPE)
+  set(units "X(${name}) ${units}" PARENT_SCOPE)
   set(objects ${objects} ${SCRATCH}/${name}.o PARENT_SCOPE)
 endfunction()
 unit(gcc_no_exceptions ${gcc} -O1 -fno-exceptions)
