@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // For dispatch_test.cmake: a unit with one call, which says what runs or why nothing does.
-#include <lowp/ops/cast.hpp>
+#include <lowp/cast.hpp>
 
 #include <cstdio>
 #include <stdexcept>

@@ -121,6 +121,10 @@ struct any_of_calls : joined<typename Call::type...> {};
 template <class... A>
 struct seen {};
 
+/// The place of the argument behind those of types `A`.
+template <class... A>
+inline constexpr int next_place = static_cast<int>(sizeof...(A)) + 1;
+
 /// The overloads `Before`, those for the arguments `Seen`, and those with more.
 template <class Before, class Reason, class Seen, class... Rest>
 struct refusals;
@@ -129,20 +133,20 @@ template <class... O, class Reason, class... A>
 struct refusals<overloads<O...>, Reason, seen<A...>> {
   using type = overloads<
       O..., refusals_of<Reason, A...>,
-      surplus_after<argument<sizeof...(A) + 1, names::surplus, not_an_argument_of_this_call>,
+      surplus_after<argument<next_place<A...>, names::surplus, not_an_argument_of_this_call>,
                     A...>>;
 };
 template <class... O, class Reason, class... A, class Name, template <class> class Not,
           class... Rest>
 struct refusals<overloads<O...>, Reason, seen<A...>, needs<Name, Not>, Rest...>
     : refusals<overloads<O...,
-                         refusals_of<because_an_argument_is_missing<sizeof...(A) + 1, Name>, A...>>,
-               Reason, seen<A..., argument<sizeof...(A) + 1, Name, Not>>, Rest...> {};
+                         refusals_of<because_an_argument_is_missing<next_place<A...>, Name>, A...>>,
+               Reason, seen<A..., argument<next_place<A...>, Name, Not>>, Rest...> {};
 template <class... O, class Reason, class... A, int Count, class Name, template <class> class Not>
   requires(Count > 0)
 struct refusals<overloads<O...>, Reason, seen<A...>, may_have<Count, Name, Not>>
     : refusals<overloads<O..., refusals_of<Reason, A...>>, Reason,
-               seen<A..., argument<sizeof...(A) + 1, Name, Not>>, may_have<Count - 1, Name, Not>> {
+               seen<A..., argument<next_place<A...>, Name, Not>>, may_have<Count - 1, Name, Not>> {
 };
 template <class... O, class Reason, class... A, class Name, template <class> class Not>
 struct refusals<overloads<O...>, Reason, seen<A...>, may_have<0, Name, Not>>
