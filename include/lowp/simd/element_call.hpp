@@ -10,7 +10,7 @@ template <class Isa, class Operand>
 struct staging;
 template <class Isa, class Operand, detail::nans Nans>
 class accessor;
-template <class Isa, class Call>
+template <class Call>
 struct element_loop;
 
 LOWP_LAYERS_BEGIN
@@ -30,9 +30,9 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
   Report* report;
   tuple<Operand...> operands;
 
-  LOWP_HOST_FN element_call(MakeFunction const& make, loop_size elements, Report* counts,
+  LOWP_HOST_FN element_call(MakeFunction const& make, loop_size of_loop, Report* counts,
                             Operand const&... each)
-      : make_function(make), size(elements), report(counts), operands{{each}...} {}
+      : make_function(make), size(of_loop), report(counts), operands{{each}...} {}
 
   /// Returns a call for the `count` elements that begin at number `first`.
   LOWP_HOST_FN element_call subrange(std::size_t first, std::size_t count, Report* counts) const {
@@ -48,7 +48,7 @@ struct element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>
     using detail::nans;
     using function = decltype(make_function());
     constexpr nans kind = requires { function::is_conversion; } ? nans::kept : nans::canonical;
-    element_loop<Isa, element_call>::loop(
+    element_loop<element_call>::template loop<Isa>(
         *this, make_function(),
         accessor<Isa, Operand, kind>(get<K>(operands), size, staging<Isa, Operand>{})...);
   }

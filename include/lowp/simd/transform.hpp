@@ -20,16 +20,16 @@ inline constexpr bool writes_blocks =
     requires { requires Operand::block > 0 && !Operand::is_read; };
 
 /// The loop over the elements of a call.
-template <class Isa, class MakeFunction, class Report, std::size_t... K, class... Operand>
-struct element_loop<Isa,
-                    element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>> {
+template <class MakeFunction, class Report, std::size_t... K, class... Operand>
+struct element_loop<element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>> {
   using call_type = element_call<MakeFunction, Report, std::index_sequence<K...>, Operand...>;
-  using registers = typename Isa::registers;
-  using F = pack<float, registers>;
 
-  template <class Function, class... Accessor>
+  template <class Isa, class Function, class... Accessor>
   LOWP_HOST_FN static void loop(call_type const& call, Function const& function,
                                 Accessor&&... accessors) {
+    using F = pack<float, typename Isa::registers>;
+    using totals_type = typename std::conditional_t<is_reported, detail::lanes_of_report<Report, F>,
+                                                    std::type_identity<no_report>>::type;
     scratch_of<totals_type> scratch;  // apart, so that a write there cannot change the rest
     auto totals = made_in<totals_type>(scratch, call.report);
     constexpr std::size_t step = batch<Isa>;
@@ -45,9 +45,9 @@ struct element_loop<Isa,
         }
       std::size_t const rest = call.size.count - first;
       valid = rest < step ? rest : rest < stretch ? rest - rest % step : stretch;
-      batch_start<registers> start;
+      batch_start<typename Isa::registers> start;
       constexpr bool is_late_now =
-          !is_lean<Isa> && (is_late<Operand...> || is_long_function<Function, Operand...>);
+          !is_lean<Isa> && (is_late<Operand...> || is_long_function<Isa, Function, Operand...>);
       constexpr bool in_words = !is_lean<Isa> && has_words<Accessor...>;
       constexpr bool in_pairs = !is_lean<Isa> && !is_late_now && may_be_paired<Accessor...>;
       if constexpr (in_words || in_pairs)
@@ -71,15 +71,15 @@ struct element_loop<Isa,
       }
       auto const left = static_cast<int>(valid);
       if constexpr (in_words) {
-        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<true>(function, k, accessors...);
+        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<Isa, true>(function, k, accessors...);
       } else if constexpr (in_pairs) {
         LOWP_UNROLL_BY_TWO
-        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<false>(function, k, accessors...);
+        for (int k = 0; k < left; k += 2 * Isa::lanes) pair<Isa, false>(function, k, accessors...);
       } else if constexpr (is_late_now) {
-        late_elements(function, left, totals, accessors...);
+        late_elements<Isa>(function, left, totals, accessors...);
       } else {
         for (int k = 0; k < left; k += Isa::lanes)
-          elements(function, k, left, totals, accessors...);
+          elements<Isa>(function, k, left, totals, accessors...);
       }
       (accessors.end(first, valid, accessors...), ...);
       if constexpr (requires { totals.end_batch(first, true, call.operands); })
@@ -97,9 +97,10 @@ struct element_loop<Isa,
  private:
   /// Computes elements, and rounds each parameter four packs later. What waits for a division would
   /// fill the schedulers, and the next divisions would wait for a place there.
-  template <class Function, class Totals, class Parameter, class... Accessor>
+  template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
   LOWP_HOST_FN static void late_elements(Function const& function, int end, Totals& totals,
                                          Parameter& p, Accessor&... others) {
+    using F = pack<float, typename Isa::registers>;
     constexpr int lag = 4 * Isa::lanes;
     alignas(64) float late_results[std::size_t{2 * lag}];  // and updates
     int k = 0;
@@ -112,15 +113,16 @@ struct element_loop<Isa,
         function(value[K]...);
       store_others(k, totals, value, others...);
       float* const late = late_results + k % lag;
-      if (k >= lag) store_late<lag>(k - lag, end, late, totals, p);
+      if (k >= lag) store_late<Isa, lag>(k - lag, end, late, totals, p);
       value[0].store(late);
       if constexpr (is_reported) u.store(late + lag);
     }
     for (k = k < lag ? 0 : k - lag; k < end; k += Isa::lanes)
-      store_late<lag>(k, end, late_results + k % lag, totals, p);
+      store_late<Isa, lag>(k, end, late_results + k % lag, totals, p);
   }
-  template <int Lag>
+  template <class Isa, int Lag>
   LOWP_HOST_FN static void store_late(int k, int end, float const* late, auto& totals, auto& p) {
+    using F = pack<float, typename Isa::registers>;
     F const result = F::load(late);
     if constexpr (is_reported)
       simd::store_reported<Isa>(k, end, F::load(late + Lag), result, result, totals, p);
@@ -128,9 +130,10 @@ struct element_loop<Isa,
       p.template store<false>(k, result);
   }
 
-  template <class Function, class Totals, class Parameter, class... Accessor>
+  template <class Isa, class Function, class Totals, class Parameter, class... Accessor>
   LOWP_HOST_FN static void elements(Function const& function, int k, int left, Totals& totals,
                                     Parameter& p, Accessor&... others) {
+    using F = pack<float, typename Isa::registers>;
     F value[] = {p.load(k), others.load(k)...};
     if constexpr (!is_reported) {
       function(value[K]...);
@@ -142,7 +145,7 @@ struct element_loop<Isa,
       store_others(k, totals, value, others...);
     } else if constexpr (requires { requires Totals::sees_moments; }) {
       function(value[K]...);
-      store_moments(k, left, totals, value, p, others...);
+      store_moments<Isa>(k, left, totals, value, p, others...);
       p.template store<false>(k, value[0]);  // last: after it the codes would be loaded again
     } else {
       auto const observed = function(value[K]...);
@@ -153,35 +156,37 @@ struct element_loop<Isa,
   }
 
   LOWP_HOST_FN static void store_others([[maybe_unused]] int k, [[maybe_unused]] auto& totals,
-                                        F const* value, auto&... others) {
-    [[maybe_unused]] F const* each = value;
+                                        auto const* value, auto&... others) {
+    [[maybe_unused]] auto const* each = value;
     (others.template store<false>(k, *++each), ...);
     if constexpr (requires { totals.see_moment(*value); })
       for (std::size_t i = 2; i < sizeof...(K); ++i) totals.see_moment(value[i]);
   }
 
-  LOWP_HOST_FN static void store_moments(int k, int left, auto& totals, F const* value,
+  template <class Isa>
+  LOWP_HOST_FN static void store_moments(int k, int left, auto& totals, auto const* value,
                                          auto&... accessors) {
-    (store_moment<static_cast<int>(K) - 2>(k, left, totals, value[K], accessors), ...);
+    (store_moment<Isa, static_cast<int>(K) - 2>(k, left, totals, value[K], accessors), ...);
   }
-  template <int Moment, class Accessor>
-  LOWP_HOST_FN static void store_moment(int k, int left, auto& totals, F const& exact,
+  template <class Isa, int Moment, class Accessor>
+  LOWP_HOST_FN static void store_moment(int k, int left, auto& totals, auto const& exact,
                                         Accessor& moment) {
     if constexpr (Moment >= 0) {  // operand 0 is the parameter, operand 1 the gradient
       auto const before = moment.codes(k);
       auto const after = moment.template store<true>(k, exact).code;
-      F const old = Accessor::decoded(before), now = Accessor::decoded(after);
+      auto const old = Accessor::decoded(before), now = Accessor::decoded(after);
       if (left - k < Isa::lanes)
-        totals.template add_masked<Moment>(first_lanes<registers>(left - k), before, after, old,
-                                           exact, now);
+        totals.template add_masked<Moment>(first_lanes<typename Isa::registers>(left - k), before,
+                                           after, old, exact, now);
       else
         totals.template add<Moment>(before, after, old, exact, now);
     }
   }
 
   /// Computes two packs at once, for less than twice the price of one.
-  template <bool IsOfWords, class Function, class... Accessor>
+  template <class Isa, bool IsOfWords, class Function, class... Accessor>
   LOWP_HOST_FN static void pair(Function const& function, int k, Accessor&... accessors) {
+    using F = pack<float, typename Isa::registers>;
     F first[sizeof...(K)], second[sizeof...(K)];
     (accessors.template load_pair<IsOfWords>(k, first[K], second[K]), ...);
     function(first[K]...);
@@ -196,7 +201,7 @@ struct element_loop<Isa,
       sizeof...(K) > 3 && (!is_reported || std::is_same_v<Report, update_report>) &&
       (!element_operand<P> || (is_reported ? holds_narrow<P> : (holds_narrow<Operand> && ...)));
   // So does the result of a function that is long. Dividing 16 floats takes longer than the wait.
-  template <class Function, class P, class...>
+  template <class Isa, class Function, class P, class...>
   static constexpr bool is_long_function = requires {
     Function::is_long;
   } && P::is_written && !(Operand::is_random || ...) && (Isa::lanes < 16 || holds_narrow<P>);
@@ -240,9 +245,6 @@ struct element_loop<Isa,
     else
       return {};
   }
-
-  using totals_type = typename std::conditional_t<is_reported, detail::lanes_of_report<Report, F>,
-                                                  std::type_identity<no_report>>::type;
 };
 
 LOWP_EXACT_END

@@ -62,8 +62,8 @@ class request_sizes {
   };
 
   request_sizes(double lr, double mean, std::span<float const> spread) {
-    std::vector<float> normal;
-    if (spread.empty()) spread = normal = normal_spread();
+    std::vector<float> const normal = spread.empty() ? normal_spread() : std::vector<float>();
+    if (spread.empty()) spread = {normal.data(), normal.size()};
     double sum = 0;
     for (float const each : spread) {
       double const share = as_double(each), direction = mean * share;

@@ -10,16 +10,21 @@ namespace lowp::simd {
 
 LOWP_EXACT_BEGIN
 
+/// Returns x with each lane exchanged with the one whose number differs in one bit.
+template <int Bit, class T, class Isa>
+LOWP_HOST_FN pack<T, Isa> exchanged(pack<T, Isa> const& x) {
+  pack<T, Isa> r;
+  Isa::template exchange<Bit>(r.v, x.v);
+  return r;
+}
+
 /// Returns the fold of all lanes, in every lane and in the order of fold::sum.
 template <class Fold, int Bit, class F>
 LOWP_HOST_FN F among_lanes(F x) {
-  if constexpr (Bit != 0) {
-    F other;  // lanes whose numbers differ in one bit
-    lane<F>::template exchange<Bit>(other.v, x.v);
-    return among_lanes<Fold, Bit / 2>(detail::fold_of(Fold{}, x, other));
-  } else {
+  if constexpr (Bit != 0)
+    return among_lanes<Fold, Bit / 2>(detail::fold_of(Fold{}, x, exchanged<Bit>(x)));
+  else
     return x;
-  }
 }
 
 /// Returns the sum of packs 0, Step, 2 * Step, ... below `Packs`, in the order of fold::sum.
@@ -32,25 +37,25 @@ LOWP_HOST_FN F sum_of_packs(float const* first) {
                       sum_of_packs<F, 2 * Step, Packs>(first + Step * std::size_t{F::lanes}));
 }
 
-/// Returns the same sum of `packs`, a power of two up to Most that is not known before.
-template <class F, std::size_t Most>
-LOWP_HOST_FN F sum_of_packs(float const* first, std::size_t packs) {
-  if constexpr (is_lean<F>) {
-    F sum[Most];
-    for (std::size_t i = 0; i < packs; ++i) sum[i] = F::load(first + i * std::size_t{F::lanes});
-    while ((packs /= 2) > 0)
-      for (std::size_t i = 0; i < packs; ++i) sum[i] = lanes::add(sum[i], sum[i + packs]);
-    return sum[0];
-  } else {
-    if constexpr (Most > 1)
-      if (packs < Most) return sum_of_packs<F, Most / 2>(first, packs);
-    return sum_of_packs<F, 1, Most>(first);
-  }
+/// Returns the same sum for a power of two of packs that is not known before.
+template <class F>
+LOWP_HOST_FN F sum_in_loop(float const* first, std::size_t packs) {
+  F sum[fold::sums / F::lanes];
+  for (std::size_t i = 0; i < packs; ++i) sum[i] = F::load(first + i * std::size_t{F::lanes});
+  while ((packs /= 2) > 0)
+    for (std::size_t i = 0; i < packs; ++i) sum[i] = lanes::add(sum[i], sum[i + packs]);
+  return sum[0];
 }
-/// Returns the sum of 256 terms, or of fewer packs, in the order of fold::sum, in every lane.
-template <class F, std::size_t Most = fold::sums / F::lanes>
-LOWP_HOST_FN F sum_of_terms(float const* terms, std::size_t packs = Most) {
-  return among_lanes<fold::sum, F::lanes / 2>(sum_of_packs<F, Most>(terms, packs));
+/// Returns the sum of 256 terms in the order of fold::sum, in every lane.
+template <class F>
+LOWP_HOST_FN F sum_of_terms(float const* terms) {
+  constexpr std::size_t packs = fold::sums / F::lanes;
+  F sum;
+  if constexpr (is_lean<F>)
+    sum = sum_in_loop<F>(terms, packs);
+  else
+    sum = sum_of_packs<F, 1, packs>(terms);
+  return among_lanes<fold::sum, F::lanes / 2>(sum);
 }
 
 template <class Fold, class F>
@@ -139,9 +144,21 @@ class row_fold<fold::sum, F> {
     F const sum = IsFirst ? lanes::broadcast<F>(0) : F::load(at);
     lanes::add(sum, x).store(at);
   }
-  LOWP_HOST_FN F total() const { return sum_of_terms<F>(sums_, packs_); }
+  LOWP_HOST_FN F total() const {
+    return among_lanes<fold::sum, F::lanes / 2>(sum_of_packs<most_packs>());
+  }
 
  private:
+  template <std::size_t Packs>
+  LOWP_HOST_FN F sum_of_packs() const {
+    if constexpr (is_lean<F>) {
+      return sum_in_loop<F>(sums_, packs_);
+    } else {
+      if constexpr (Packs > 1)
+        if (packs_ < Packs) return sum_of_packs<Packs / 2>();
+      return simd::sum_of_packs<F, 1, Packs>(sums_);
+    }
+  }
   /// Returns sum_of_packs from number `Pack`. `last` are the last sums; the others were stored.
   template <std::size_t Step, std::size_t Pack, class Strips>
   LOWP_HOST_FN F sum_with(Strips& last) const {
