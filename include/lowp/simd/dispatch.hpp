@@ -16,7 +16,7 @@
 #include <lowp/simd/isa/avx512.hpp>
 #include <lowp/simd/isa/avx512_bf16.hpp>
 #elif defined(__AARCH64EL__)
-#include <lowp/simd/isa/neon.hpp>
+#include <lowp/simd/isa/neon_bf16.hpp>
 #endif
 #endif
 
