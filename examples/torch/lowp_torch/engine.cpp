@@ -186,7 +186,7 @@ struct composed_kind {
   }
   void check(settings const& s) const {
     with_optimizer(s, [&](auto const& rates, int count) {
-      auto const wrong = detail::known_step{s.step}.check(rates, count);
+      auto const wrong = detail::check_optimizer(rates, s.step, count);
       if (!wrong.empty()) unchecked().refuse_if(wrong);
     });
   }
