@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes the table of guarantees into README.md, which it prints:
-#   awk -f guarantees.awk -v library=... -v machine=... guarantees.txt RECORDS README.md
+#   awk -f guarantees.awk -v library=... -v kept=FILE guarantees.txt RECORDS README.md
 # RECORDS begins with the tests of the build: state, name, and the outcome `known`. After them comes
-# what summary.awk wrote; a line counts if its test has this state still.
+# what summary.awk wrote. A line counts if its test has this state still, unless it says `skipped`
+# where another machine passed. Those of the table's tests that count go to the file `kept`, if given.
 function trim(text) {
   gsub(/^[ \t]+|[ \t]+$/, "", text)
   return text
@@ -25,6 +26,9 @@ function outcome_of(tests, count, name, i, n, stem, found, known, passed, failed
         continue
       }
       found = 1
+      machines = append(machines, ran_on[name], "; ")
+      if (kept != "" && !(name in is_kept)) print line[name] > kept
+      is_kept[name] = 1
       if (outcome[name] == "failed") failed = append(failed, "`" name "`", ", ")
       else if (outcome[name] == "skipped") skipped = append(skipped, stem[i] " (" said[name] ")", ", ")
       else ++passed
@@ -48,9 +52,11 @@ file == 1 && !/^#/ && NF { row[++rows] = $0 }
 file == 2 {
   split($0, field, "\t")
   if (field[3] == "known") state[field[2]] = field[1]
-  if (field[2] in state && state[field[2]] == field[1]) {
+  if (state[field[2]] == field[1] && !(field[3] == "skipped" && outcome[field[2]] == "passed")) {
     outcome[field[2]] = field[3]
     said[field[2]] = field[4]
+    ran_on[field[2]] = field[5]
+    line[field[2]] = $0
   }
 }
 file == 3 && /^<!-- end: tests\/guarantees.txt -->$/ { inside = 0 }
@@ -68,5 +74,5 @@ file == 3 && /^<!-- begin: tests\/guarantees.txt -->$/ {
     printf " %s | %s | %s |\n", shown, trim(field[4]), outcome_of(names)
   }
   print ""
-  print "Run: " machine "; library `" library "`; each test as it was when it last ran on this library."
+  print "Run: " machines "; library `" library "`; each test as it was when it last ran on this library."
 }

@@ -8,7 +8,8 @@
 #   sh tests/run.sh --ranks   optimizers for PyTorch on 1 to 8 ranks of gloo: downloads 3 GB
 #   sh tests/run.sh --arm     as without an option, built for AArch64 and run under qemu: 35 processor
 #                             minutes; --arm --quick takes 3. CXX=clang++ before it takes clang
-#   sh tests/run.sh --record  puts the table of guarantees of the last --all into tests/README.md
+#   sh tests/run.sh --record  keeps what --all found of the guarantees. If all tests of their table
+#                             have run, here or elsewhere, it goes into tests/README.md
 # Other arguments go to ctest: sh tests/run.sh --all -L exhaustive
 . "$(dirname -- "$0")/setup.sh"
 
@@ -29,9 +30,10 @@ case ${1:-} in
     exec cmake -DROOT="$root" -DSCRATCH="$build/tests/scratch/ranks" -DCXX="${CXX:-c++}" \
       -P "$root/tests/peers/torch/ranks_test.cmake"
     ;;
-  --help | -h) sed -n '3,12s/^# //p' "$0" && exit 0 ;;
+  --help | -h) sed -n '3,13s/^# //p' "$0" && exit 0 ;;
   --record)
     [ -f "$build/guarantees.md" ] || die "there is no table yet: run sh tests/run.sh --all"
+    cp "$build/guarantees.kept" "$root/tests/guarantees.tsv"
     if grep '^|.*not run' "$build/guarantees.md"; then die "these tests of the table have not run"; fi
     cp "$build/guarantees.md" "$root/tests/README.md"
     exit 0
@@ -142,6 +144,7 @@ if [ $all = ON ]; then
   known=$build/guarantees.known
   records=$build/guarantees.tsv
   sums=$build/guarantees.sums
+  [ -f "$records" ] || cp "$root/tests/guarantees.tsv" "$records" 2>/dev/null || :
   (cd "$root" && find include tests -type f ! -name '*.pyc' ! -name '*.md' |
     LC_ALL=C sort | xargs sha256sum) >"$sums"
   state_of() { grep -E "  ($1)" "$sums" | sha256sum | cut -c1-12; }
@@ -152,16 +155,17 @@ if [ $all = ON ]; then
     printf '%s\n' "$names" | sed -n "s/^$room\(\..*\)*$/$state\t&\tknown\t/p"
   done >"$known"
 fi
-awk -f "$root/tests/summary.awk" -v known="$known" -v records="$records" \
+machine="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(${CXX:-c++} --version | head -1)"
+if has_program nvidia-smi; then
+  machine="$machine, $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"
+fi
+machine="$machine${LOWP_GPU:+, an emulated GPU}"
+awk -f "$root/tests/summary.awk" -v known="$known" -v records="$records" -v machine="$machine" \
   "$build/Testing/Temporary/LastTest.log"
 if [ -n "$records" ]; then
-  machine="$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -1), $(${CXX:-c++} --version | head -1)"
-  if has_program nvidia-smi; then
-    machine="$machine, $(nvidia-smi --query-gpu=name --format=csv,noheader 2>/dev/null | head -1)"
-  fi
-  machine="$machine${LOWP_GPU:+, an emulated GPU}"
   cat "$known" "$records" | awk -f "$root/tests/guarantees.awk" -v library="$(state_of include/)" \
-    -v machine="$machine" "$root/tests/guarantees.txt" - "$root/tests/README.md" >"$build/guarantees.md"
+    -v kept="$build/guarantees.kept" "$root/tests/guarantees.txt" - "$root/tests/README.md" \
+    >"$build/guarantees.md"
   say "the table of guarantees: $build/guarantees.md"
 fi
 

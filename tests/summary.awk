@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Counts what ctest's log says: in a program of GoogleTest its tests, in a script or an example one. The
 # last line counts those that passed, failed and were skipped, with reasons. The file `records`, if
-# given, gets a line for each test: its state by the file `known`, name, outcome, and its SUMMARY.
+# given, gets a line for each test: its state by the file `known`, name, outcome, its SUMMARY, and
+# `machine`, if given.
 BEGIN {
   while (known != "" && (getline line < known) > 0) {
     split(line, field, "\t")
@@ -20,7 +21,8 @@ function reason(text, count) {
   skipped += count
 }
 function record(outcome, words) {
-  if (records != "") print state[name] "\t" name "\t" outcome "\t" words >> records
+  if (records == "") return
+  print state[name] "\t" name "\t" outcome "\t" words (machine == "" ? "" : "\t" machine) >> records
 }
 /^[0-9]+\/[0-9]+ Test: / { name = $3; ran = passes = fails = owns = 0; why = words = "" }
 /^SUMMARY: / { words = words (words == "" ? "" : "; ") substr($0, 10) }
