@@ -4,6 +4,7 @@
 # RECORDS begins with the tests of the build: state, name, and the outcome `known`. After them comes
 # what summary.awk wrote. A line counts if its test has this state still, unless it says `skipped`
 # where another machine passed. Those of the table's tests that count go to the file `kept`, if given.
+BEGIN { if (kept != "") printf "" > kept }
 function trim(text) {
   gsub(/^[ \t]+|[ \t]+$/, "", text)
   return text

@@ -33,7 +33,7 @@ case ${1:-} in
   --help | -h) sed -n '3,13s/^# //p' "$0" && exit 0 ;;
   --record)
     [ -f "$build/guarantees.md" ] || die "there is no table yet: run sh tests/run.sh --all"
-    cp "$build/guarantees.kept" "$root/tests/guarantees.tsv"
+    LC_ALL=C sort -k 2 -o "$root/tests/guarantees.tsv" "$build/guarantees.kept"
     if grep '^|.*not run' "$build/guarantees.md"; then die "these tests of the table have not run"; fi
     cp "$build/guarantees.md" "$root/tests/README.md"
     exit 0
@@ -144,7 +144,6 @@ if [ $all = ON ]; then
   known=$build/guarantees.known
   records=$build/guarantees.tsv
   sums=$build/guarantees.sums
-  [ -f "$records" ] || cp "$root/tests/guarantees.tsv" "$records" 2>/dev/null || :
   (cd "$root" && find include tests -type f ! -name '*.pyc' ! -name '*.md' |
     LC_ALL=C sort | xargs sha256sum) >"$sums"
   state_of() { grep -E "  ($1)" "$sums" | sha256sum | cut -c1-12; }
@@ -163,9 +162,9 @@ machine="$machine${LOWP_GPU:+, an emulated GPU}"
 awk -f "$root/tests/summary.awk" -v known="$known" -v records="$records" -v machine="$machine" \
   "$build/Testing/Temporary/LastTest.log"
 if [ -n "$records" ]; then
-  cat "$known" "$records" | awk -f "$root/tests/guarantees.awk" -v library="$(state_of include/)" \
-    -v kept="$build/guarantees.kept" "$root/tests/guarantees.txt" - "$root/tests/README.md" \
-    >"$build/guarantees.md"
+  cat "$known" "$root/tests/guarantees.tsv" "$records" |
+    awk -f "$root/tests/guarantees.awk" -v library="$(state_of include/)" -v kept="$build/guarantees.kept" \
+      "$root/tests/guarantees.txt" - "$root/tests/README.md" >"$build/guarantees.md"
   say "the table of guarantees: $build/guarantees.md"
 fi
 

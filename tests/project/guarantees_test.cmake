@@ -9,7 +9,7 @@ file(MAKE_DIRECTORY ${SCRATCH})
 # page(OUT RECORDS): README.md with the table that these records give.
 function(page out records)
   file(WRITE ${SCRATCH}/records "${records}")
-  execute_process(COMMAND awk -f ${tests}/guarantees.awk -v library=now -v machine=here
+  execute_process(COMMAND awk -f ${tests}/guarantees.awk -v library=now -v kept=${SCRATCH}/kept
                           ${tests}/guarantees.txt ${SCRATCH}/records ${tests}/README.md
                   OUTPUT_VARIABLE printed COMMAND_ERROR_IS_FATAL ANY)
   set(${out} "${printed}" PARENT_SCOPE)
@@ -78,6 +78,26 @@ expect("${parts}now\t${name}.avx2\tpassed\t\nnow\t${name}.avx512\tskipped\tno AV
        "0; skipped: ${name} (no AVX-512)")
 expect("${parts}now\t${name}.avx2\tpassed\t\nnow\t${name}.avx512\tfailed\t\n"
        "**failed**: `${name}.avx512`")
+# A machine that lacks a backend does not take back what another has passed.
+expect("${known}now\t${name}\tpassed\t\tA\nnow\t${name}\tskipped\tno GPU\tB\n" "0")
+expect("${known}now\t${name}\tskipped\tno GPU\tB\nnow\t${name}\tpassed\t\tA\n" "0")
 # Each test has a state of its own.
 expect("now\t${name}\tknown\t\nother\tproof.theorems\tknown\t\nother\t${name}\tpassed\t\n" "not run")
 expect("now\t${name}\tknown\t\nother\tproof.theorems\tknown\t\nnow\t${name}\tpassed\t\n" "0")
+
+# expect_kept(RECORDS MACHINES KEPT): the machines that the page names, and the lines that are kept.
+function(expect_kept records machines kept)
+  page(page "${records}")
+  if(NOT page MATCHES "\nRun: ([^\n]*); library `now`; " OR NOT CMAKE_MATCH_1 STREQUAL machines)
+    message(SEND_ERROR "not `${machines}` but `${CMAKE_MATCH_1}` from\n${records}")
+  endif()
+  file(READ ${SCRATCH}/kept written)
+  if(NOT written STREQUAL kept)
+    message(SEND_ERROR "kept is not\n${kept}but\n${written}")
+  endif()
+endfunction()
+set(passed "now\t${name}.avx2\tpassed\t\tA\n")
+expect_kept("${parts}before\t${name}.avx2\tfailed\t\tB\n${passed}" "A" "${passed}")
+expect_kept("${known}before\t${name}\tpassed\t\tB\n" "" "")
+expect_kept("${known}now\tproof.theorems\tknown\t\nnow\t${name}\tfailed\t\tA\nnow\t${name}\tpassed\t\tB\n"
+            "B" "now\t${name}\tpassed\t\tB\n")
