@@ -202,6 +202,7 @@ FAULTS = [
     ("simd/rows/row_sum.hpp", "x.stride == columns && addend.stride == columns", "x.stride == columns", "nn/normalization"),
     ("simd/rows/row_sum.hpp", "end - row < most ? end - row : most", "most", "nn/normalization"),
     ("nn/add_norm.hpp", "role.range.is_written = true;", "", "nn/normalization"),
+    ("simd/rows/row_fold.hpp", "packs /= 2", "packs /= 4", "nn/normalization"),
     ("simd/rows/row_loop.hpp", "begins && detail::is_plain(operation_, state) ? most : 0", "begins ? most : 0", "nn/normalization"),
     ("simd/rows/row_writer.hpp", "stretch = columns_ + 1;", "stretch = columns_;", "nn/normalization"),
     ("simd/rows/row_writer.hpp", "lanes::add(out.load(k), result)", "result", "nn/backward"),
