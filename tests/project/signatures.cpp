@@ -3,6 +3,7 @@
 // defaults, and the order of their members. A new line is a new minor version. A line that changes
 // or goes breaks programs: include/lowp/README.md#changes says which version may do so.
 #include <lowp/lowp.hpp>
+using refusal = std::invalid_argument;  // declared: who includes that door can catch what it throws
 #include <lowp/p3109.hpp>
 #include <lowp/watch.hpp>
 
