@@ -97,7 +97,7 @@ IS(bfloat16&, std::declval<bfloat16&>() *= 2.0f);
 IS(bfloat16&, std::declval<bfloat16&>() = 2.0);
 IS(std::partial_ordering, x <=> x);
 IS(bool, x == 2.0);
-IS(bool, isnan(x) && isinf(x) && isfinite(x) && signbit(x));
+IS(bool, isnan(x) && isinf(x) && isfinite(x) && isnormal(x) && signbit(x));
 IS(bfloat16, abs(copysign(nextafter(x, x), sqrt(x))));
 IS(bfloat16, fmin(fmax(x, x), fma(x, x, x)));
 IS(bfloat16, pow(exp(x), tanh(x)));
