@@ -231,7 +231,7 @@ TEST(cmath_lookup, is_found_for_the_value_types_only) {
   // lowp is a namespace that these are looked up in as well.
   static_assert(!has_exp<std::vector<bfloat16>> && !has_exp<lowp::nearest_even>);
   static_assert(!has_exp<bfloat16*> && !has_pow<std::vector<bfloat16>, bfloat16>);
-  // As C++23 has them for std::bfloat16_t.
+  // A double makes a double, as of std::bfloat16_t in C++23.
   static_assert(std::same_as<decltype(pow(bfloat16(), 2.0)), double>);
   static_assert(std::same_as<decltype(atan2(2.0, bfloat16())), double>);
   EXPECT_EQ(pow(bfloat16(3), 0.5), std::pow(3.0, 0.5));
