@@ -17,7 +17,7 @@
 ///     in the file                   here
 ///     NAME MXFP4                    NAME F4, NAME_scale F8_E8M0
 ///     NAME.weight NVFP4             NAME.weight F4, NAME.weight_scale F8_E4M3
-///     NAME.scale F32, or nothing    NAME.weight_scale_2 F32: a factor, one for each expert, or 1
+///     NAME.scale F32, or nothing    NAME.weight_scale_2 F32: a factor, one an expert, or 1
 ///     NAME of other blocks          NAME U8: its bytes, and those up to the next tensor if the type
 ///                                   is not known
 ///

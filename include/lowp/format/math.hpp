@@ -259,8 +259,8 @@ LOWP_FN T modf(T x, T* integral_part) {
   return detail::computed<T>(fraction);
 }
 
-/// Returns a + t * (b - a). For finite a and b, it is a at t = 0, b at t = 1, and monotonic in t. It
-/// is a if they are equal and t is finite, and no NaN if they differ (C++20 [c.math.lerp]).
+/// Returns a + t * (b - a). For finite a and b, it is a at t = 0, b at t = 1, and monotonic in t.
+/// It is a if they are equal and t is finite, and no NaN if they differ (C++20 [c.math.lerp]).
 template <narrow T>
 LOWP_FN T lerp(T a, T b, T t) {
   double const from = detail::in_double(a), weight = detail::in_double(t);

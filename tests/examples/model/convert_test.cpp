@@ -214,7 +214,7 @@ TEST_F(convert, keeps_nan_and_says_what_is_lost) {
   said const t = tool({"convert", model, out, "--to", "float32"});
   EXPECT_TRUE(has(t.out, "\noverflow: 1, flushed to zero: 2; audit says more\n"));
 
-  // What the format lacks is lost, too.
+  // Infinities that the format lacks are lost, too.
   EXPECT_TRUE(has(tool({"convert", model, out, "--to", "float8_e4m3fn"}).out,
                   "infinities and NaN that the format lacks: 1; audit says more\n"));
   std::vector<double> const beyond{1e300, -1e300, -INFINITY, NAN};

@@ -143,7 +143,7 @@ TEST_F(diff, counts_scales_as_part_of_the_values) {
   EXPECT_TRUE(has(large.out, "1 of 1 differ, by at most")) << large.out;
 }
 
-// Of integers, and without such a tensor, it is a text like others.
+// A scale of integers, or of no tensor, is a text like others.
 TEST_F(diff, knows_whose_scale_is_none) {
   std::vector<std::int8_t> const codes{4, 6};
   for (auto const& [name, key] :
