@@ -18,8 +18,8 @@
 ///     NAME MXFP4                    NAME F4, NAME_scale F8_E8M0
 ///     NAME.weight NVFP4             NAME.weight F4, NAME.weight_scale F8_E4M3
 ///     NAME.scale F32, or nothing    NAME.weight_scale_2 F32: a factor, one an expert, or 1
-///     NAME of other blocks          NAME U8: its bytes, and those up to the next tensor if the type
-///                                   is not known
+///     NAME of other blocks          NAME U8: its bytes; those to the next tensor if the type is
+///                                   not known
 ///
 /// A block has its scales first: 32 elements in 1 + 16 bytes, or 64 in 4 + 32. The codes of a scale
 /// are split: byte j has element j in its low bits. Its high bits have the element half of them

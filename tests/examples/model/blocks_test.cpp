@@ -327,7 +327,7 @@ TEST_F(blocks, beside_arrays_of_arrays_are_read) {
   set_contents(model, file.text);
   ASSERT_EQ(tool({"convert", model, out, "--to", "bfloat16"}).status, 0);
   EXPECT_EQ(st::file(out).metadata().at("last"), "7");
-// Types that are not read keep the bytes of their blocks, without what lies between tensors.
+  // Arrays in arrays, deeper than anybody writes.
   gguf_text deep;
   deep.start(0, 1).name("k").number(9u);
   for (int i = 0; i < 100000; ++i) deep.number(9u).number<std::uint64_t>(1);
