@@ -36,10 +36,7 @@ std::vector<piece_of_work> plan_work(model const& from, plan const& what, progre
   selection const chosen(what);
   std::vector<piece_of_work> work;
   for (model::entry const& each : from.entries()) {
-    // A tensor that has the type already keeps its bytes and scale: another rounding could only
-    // lose.
-    bool const has_it = each.type() == *what.to->type && each.blocks == nullptr;
-    bool const is_rounded = chosen.has(each) && (what.to->blocks != nullptr || !has_it);
+    bool const is_rounded = chosen.has(each);
     if (is_rounded && each.count() * bits_of(*what.to->type) % 8 != 0)
       throw problem(fmt::format("tensor {} has {}, in {} no whole number of bytes: --keep it",
                                 st::detail::shown(each.name()), counted(each.count(), "value"),
@@ -51,10 +48,20 @@ std::vector<piece_of_work> plan_work(model const& from, plan const& what, progre
   for (piece_of_work& each : work) {
     if (!each.is_rounded || (!what.is_scaled && what.to->blocks == nullptr)) continue;
     auto const census = census_of(from, *each.from, *what.to, 1, bar).counts;
-    if (what.to->blocks != nullptr)
-      each.largest = largest_of(census);
-    else if (may_gain(census))
-      each.scale = what.to->scale(census.max_abs);
+    block_layout const* const blocks = what.to->blocks;
+    if (blocks == nullptr) {
+      if (may_gain(census)) each.scale = what.to->scale(census.max_abs);
+      continue;
+    }
+    each.largest = largest_of(census);
+    if (blocks->global == nullptr) continue;
+    if (census.infinite != 0)
+      throw problem(fmt::format("tensor {} has {} infinite: {} has no scale for it: --keep it",
+                                st::detail::shown(each.from->name()),
+                                counted(census.infinite, "value"), what.to->name));
+    // By a factor of zero, zeros would be read as NaN.
+    if (blocks->global(each.largest.value()) == 0)
+      each = {each.from, false, each.from->scale, each.largest};
   }
   return work;
 }
@@ -95,7 +102,7 @@ std::map<std::string, std::string> metadata_of(model const& from,
     if (each.scale != 1)
       // A double's shortest text reads back to the power as a float and as a double.
       metadata[key] = lowp::detail::text_of(static_cast<double>(each.scale));
-    else if (facts_of(each.from->type()) != nullptr)
+    else if (each.from->takes_scale())
       metadata.erase(key);  // it was the source's, or of another shard
   }
   return metadata;
@@ -140,7 +147,9 @@ losses quantize(model const& from, piece_of_work const& work, target const& to,
     sum.overflow += counts.clipped;
     for (std::size_t i = 0; i < floats.size(); ++i) {
       bool const is_zero = (std::to_integer<unsigned>(codes[i / 2]) >> i % 2 * 4 & 7) == 0;
-      sum.flushed += is_zero && floats[i] != 0 ? 1 : 0;
+      bool const is_number = std::isfinite(floats[i]);
+      sum.flushed += is_zero && is_number && floats[i] != 0 ? 1 : 0;
+      sum.lacking += is_number ? 0 : 1;
     }
     out.append_bytes(name + std::string(blocks.codes_suffix), codes);
     out.append_bytes(name + std::string(blocks.scales_suffix), scales);
@@ -152,6 +161,11 @@ losses quantize(model const& from, piece_of_work const& work, target const& to,
   return sum;
 }
 
+// Returns how many infinities and NaN the format cannot hold.
+std::uint64_t lacking_in(target const& to, lowp::range_census const& of) {
+  return (to.facts.has_infinity ? 0 : of.infinite) + (to.facts.has_nan ? 0 : of.nan);
+}
+
 losses round(model const& from, piece_of_work const& work, target const& to,
              rounding_of_tensor const& how, st::writer& out, progress& bar) {
   losses sum;
@@ -159,7 +173,8 @@ losses round(model const& from, piece_of_work const& work, target const& to,
   for (reader pieces(from, *work.from, work.scale); pieces.next(); bar.add(pieces.bytes())) {
     auto const floats = pieces.floats();
     bytes.resize(floats.size() * bits_of(*to.type) / 8);
-    if (pieces.is_double())
+    // Rounded to odd, doubles are rounded as floats; but for float itself, and with random bits.
+    if (pieces.is_double() && (how.is_stochastic || to.type == st::dtype::f32))
       to.round_doubles(pieces.doubles(), pieces.first(), how, bytes);
     else
       to.round(floats, pieces.first(), how, bytes);
@@ -170,6 +185,7 @@ losses round(model const& from, piece_of_work const& work, target const& to,
       auto const lost = to.census(floats);
       sum.overflow += lost.overflow;
       sum.flushed += lost.flushed;
+      sum.lacking += lacking_in(to, lost);
     }
   }
   return sum;
@@ -199,29 +215,31 @@ conversion_report convert(model const& from, convert_options const& o, progress&
                                  .overflow = o.overflow};
     losses const lost = to.blocks == nullptr ? round(from, each, to, how, out, bar)
                                              : quantize(from, each, to, how, out, bar);
-    report.lost.overflow += lost.overflow;
-    report.lost.flushed += lost.flushed;
+    report.lost += lost;
     if (lost.are_some())
       report.losing.push_back({each.from->name(), each.scale, each.from->count(), lost});
   }
   out.finish();
-  std::stable_sort(report.losing.begin(), report.losing.end(), [](auto& a, auto& b) {
-    return a.lost.overflow + a.lost.flushed > b.lost.overflow + b.lost.flushed;
-  });
+  std::stable_sort(report.losing.begin(), report.losing.end(),
+                   [](auto& a, auto& b) { return a.lost.all() > b.lost.all(); });
   return report;
 }
 
 std::string losses_of(conversion_report const& r) {
   constexpr std::size_t most = 10;
   if (!r.lost.are_some()) return "";
-  std::string text = fmt::format("overflow: {}, flushed to zero: {}; audit says more\n",
-                                 r.lost.overflow, r.lost.flushed);
+  std::string text =
+      fmt::format("overflow: {}, flushed to zero: {}", r.lost.overflow, r.lost.flushed);
+  if (r.lost.lacking != 0)
+    text += fmt::format(", infinities and NaN that the format lacks: {}", r.lost.lacking);
+  text += "; audit says more\n";
   for (std::size_t i = 0; i < std::min(most, r.losing.size()); ++i) {
     tensor_losses const& t = r.losing[i];
     std::string const scale = t.scale == 1 ? "" : ", scale " + shown_power(t.scale);
-    text += fmt::format("  {}: of {}{}: overflow {}, flushed to zero {}\n",
+    text += fmt::format("  {}: of {}{}: overflow {}, flushed to zero {}{}\n",
                         shown_name(t.name, name_width), counted(t.count, "value"), scale,
-                        shown_count(t.lost.overflow), shown_count(t.lost.flushed));
+                        shown_count(t.lost.overflow), shown_count(t.lost.flushed),
+                        t.lost.lacking == 0 ? "" : ", lacking " + shown_count(t.lost.lacking));
   }
   if (r.losing.size() > most) text += fmt::format("  and {} more\n", r.losing.size() - most);
   return text;

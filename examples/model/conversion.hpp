@@ -13,8 +13,16 @@
 /// The loss of values by rounding to nearest; of a tensor or of all.
 struct losses {
   std::uint64_t overflow = 0, flushed = 0;
+  std::uint64_t lacking = 0;  ///< infinities and NaN that the format lacks
 
-  [[nodiscard]] bool are_some() const { return overflow != 0 || flushed != 0; }
+  [[nodiscard]] std::uint64_t all() const { return overflow + flushed + lacking; }
+  [[nodiscard]] bool are_some() const { return all() != 0; }
+  losses& operator+=(losses const& other) {
+    overflow += other.overflow;
+    flushed += other.flushed;
+    lacking += other.lacking;
+    return *this;
+  }
 };
 
 /// A tensor that loses some.

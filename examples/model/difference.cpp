@@ -141,8 +141,10 @@ auto badness(tensor_difference const& d) {
 std::vector<std::string> texts_that_differ(model const& a, model const& b) {
   std::vector<std::string> names;
   auto const is_scale = [&](std::string const& key) {
-    std::string_view const name = tensor_of_scale(key);
-    return a.find(name) != nullptr || b.find(name) != nullptr;
+    auto const name = tensor_of_scale(key);
+    if (!name) return false;
+    model::entry const *const of_a = a.find(*name), *const of_b = b.find(*name);
+    return (of_a != nullptr && of_a->takes_scale()) || (of_b != nullptr && of_b->takes_scale());
   };
   for (auto const& [key, text] : a.metadata()) {
     auto const other = b.metadata().find(key);

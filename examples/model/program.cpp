@@ -65,8 +65,13 @@ bool are_one_file(std::string const& a, std::string const& b) {
   namespace fs = std::filesystem;
   if (a == standard_output || b == standard_output) return a == b;
   std::error_code not_there;
-  return fs::equivalent(a, b, not_there) ||
-         fs::weakly_canonical(fs::absolute(a)) == fs::weakly_canonical(fs::absolute(b));
+  auto const end_of_links = [&](fs::path path) {
+    constexpr int most_links = 40;
+    for (int i = 0; i < most_links && fs::is_symlink(path, not_there); ++i)
+      path = path.parent_path() / fs::read_symlink(path, not_there);
+    return fs::weakly_canonical(fs::absolute(path));
+  };
+  return fs::equivalent(a, b, not_there) || end_of_links(a) == end_of_links(b);
 }
 
 void note(std::FILE* err, std::string const& text) {
@@ -81,8 +86,9 @@ void probe(std::string const& path, std::FILE* err) {
     std::string_view process = std::string_view(part).substr(0, part.rfind('-'));
     process.remove_prefix(process.rfind('-') + 1);
     pid_t number = 0;
-    std::from_chars(process.data(), process.data() + process.size(), number);
-    bool const has_ended = number > 0 && ::kill(number, 0) != 0 && errno == ESRCH;
+    char const* const end = process.data() + process.size();
+    if (std::from_chars(process.data(), end, number).ptr != end || number <= 0) continue;
+    bool const has_ended = ::kill(number, 0) != 0 && errno == ESRCH;
     if (!gone)
       note(err, fmt::format("'{}', {} bytes, is of process {}, which {}", part, bytes, process,
                             has_ended ? "does not run here: remove it" : "runs"));

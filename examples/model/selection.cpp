@@ -38,6 +38,8 @@ selection::selection(plan const& what) : to_(*what.to) {
 selection::~selection() = default;
 
 bool selection::has(model::entry const& e) const {
+  // A tensor that has the type keeps its bytes and scale: another rounding could only lose.
+  if (to_.blocks == nullptr && e.blocks == nullptr && e.type() == to_.type) return false;
   if (to_.blocks != nullptr) {
     auto const& shape = e.tensor->shape;
     if (e.blocks != nullptr || e.count() == 0 || shape.empty() ||

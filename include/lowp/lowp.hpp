@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// All of the host side that needs only the standard library. For less, include single doors.
+// All of the host side that needs only the standard library, and the exceptions that it throws. For
+// less, include single doors.
 #pragma once
 
 #include <lowp/base/hide_macros.inc>
+
+#include <stdexcept>
 
 #include <lowp/advice.hpp>
 #include <lowp/cast.hpp>

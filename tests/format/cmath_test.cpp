@@ -192,6 +192,14 @@ TYPED_TEST(cmath, lerp_meets_its_ends_and_is_monotonic) {
       ASSERT_EQ(value(lerp(a, b, T(0))), value(a)) << shown(a) << shown(b);
     }
     ASSERT_EQ(value(lerp(a, b, T(1))), value(b)) << shown(a) << shown(b);
+    for (T const t : {std::numeric_limits<T>::max(), std::numeric_limits<T>::infinity()}) {
+      T const far = lerp(a, b, t);
+      if (isfinite(t) && value(a) == value(b)) {
+        ASSERT_EQ(value(far), value(a)) << shown(a) << shown(t);
+      } else if (facts<T>.has_infinity && value(a) != value(b)) {
+        ASSERT_FALSE(isnan(far)) << shown(a) << shown(b) << shown(t);
+      }
+    }
     long double const middle = value(a) + (value(b) - value(a)) / 2;
     long double const slack = 0x1p-51L * (std::abs(value(a)) + std::abs(value(b)));
     T const got = lerp(a, b, T(0.5));
@@ -223,6 +231,11 @@ TEST(cmath_lookup, is_found_for_the_value_types_only) {
   // lowp is a namespace that these are looked up in as well.
   static_assert(!has_exp<std::vector<bfloat16>> && !has_exp<lowp::nearest_even>);
   static_assert(!has_exp<bfloat16*> && !has_pow<std::vector<bfloat16>, bfloat16>);
+  // A double makes a double, as of std::bfloat16_t in C++23.
+  static_assert(std::same_as<decltype(pow(bfloat16(), 2.0)), double>);
+  static_assert(std::same_as<decltype(atan2(2.0, bfloat16())), double>);
+  EXPECT_EQ(pow(bfloat16(3), 0.5), std::pow(3.0, 0.5));
+  EXPECT_EQ(pow(0.1, bfloat16(3)), std::pow(0.1, 3.0));
   EXPECT_EQ(exp(bfloat16(0)), 1);
   EXPECT_EQ(pow(bfloat16(3), bfloat16(2)), 9);
   EXPECT_EQ(floor(float8_e4m3fn(-1.5f)), -2);

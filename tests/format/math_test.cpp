@@ -59,6 +59,9 @@ TYPED_TEST(math, classifies_every_code) {
     ASSERT_EQ(isnan(x), what == oracle::kind::nan) << shown(x);
     ASSERT_EQ(isinf(x), what == oracle::kind::infinity) << shown(x);
     ASSERT_EQ(isfinite(x), what == oracle::kind::finite || what == oracle::kind::zero) << shown(x);
+    ASSERT_EQ(isnormal(x), what == oracle::kind::finite &&
+                               std::fabs(value_of(facts<T>, code)) >= facts<T>.min_normal)
+        << shown(x);
     ASSERT_EQ(signbit(x), exact(x).negative) << shown(x);
   }
 }

@@ -634,6 +634,16 @@ TEST(checkpoint_scalers, keep_what_is_known_of_overflow) {
   }
   EXPECT_EQ(a.skipped, 1U);
   EXPECT_EQ(b.skipped, 1U);
+
+  // A step that overflowed is taken anew, from the file.
+  to.load(folder.file("s"));
+  b.observe("w", overflowed);
+  ASSERT_TRUE(b.found_nonfinite());
+  to.load(folder.file("s"));
+  EXPECT_FALSE(b.found_nonfinite());
+  b.update();
+  EXPECT_EQ(b.scale, 1024 * 1.5f);
+  EXPECT_EQ(b.skipped, 0U);
 }
 
 TEST(checkpoint_description, is_checked) {

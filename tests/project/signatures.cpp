@@ -3,6 +3,7 @@
 // defaults, and the order of their members. A new line is a new minor version. A line that changes
 // or goes breaks programs: include/lowp/README.md#changes says which version may do so.
 #include <lowp/lowp.hpp>
+using refusal = std::invalid_argument;  // declared: who includes that door can catch what it throws
 #include <lowp/p3109.hpp>
 #include <lowp/watch.hpp>
 
@@ -96,7 +97,7 @@ IS(bfloat16&, std::declval<bfloat16&>() *= 2.0f);
 IS(bfloat16&, std::declval<bfloat16&>() = 2.0);
 IS(std::partial_ordering, x <=> x);
 IS(bool, x == 2.0);
-IS(bool, isnan(x) && isinf(x) && isfinite(x) && signbit(x));
+IS(bool, isnan(x) && isinf(x) && isfinite(x) && isnormal(x) && signbit(x));
 IS(bfloat16, abs(copysign(nextafter(x, x), sqrt(x))));
 IS(bfloat16, fmin(fmax(x, x), fma(x, x, x)));
 IS(bfloat16, pow(exp(x), tanh(x)));

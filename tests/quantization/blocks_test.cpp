@@ -414,6 +414,17 @@ TEST(reference_matmul, loses_no_bit_of_a_product) {
   EXPECT_EQ(out[0], 0.0f);
 }
 
+TEST(reference_matmul, takes_the_scale_that_lies_elsewhere) {
+  std::vector<float8_e4m3fn> const x(32, float8_e4m3fn(1.0f)), s(2, float8_e4m3fn(1.0f));
+  float const four = 4;
+  lowp::quantized<float8_e4m3fn const, 16, float8_e4m3fn const> const a{x, s, 1, &four}, b{x, s, 2};
+  std::vector<float> out(1);
+  for (auto const how : {lowp::accumulation::exact, lowp::accumulation::in_float}) {
+    lowp::reference_matmul(a, b, out, 32, how);
+    EXPECT_EQ(out[0], 32 * 4 * 2);
+  }
+}
+
 TEST(reference_matmul, reads_packed_codes_and_refuses_by_size) {
   std::mt19937 random(10);
   random_blocks<float4_e2m1fn, 16, float8_e4m3fn> const x(4 * 32, 1, random);

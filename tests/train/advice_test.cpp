@@ -281,6 +281,10 @@ TEST(stall_advice, rates_are_those_of_the_thresholds) {
   double const half = all[all.size() / 2 - 1] / direction;
   EXPECT_GE(advice[kept_as::bf16].lr_half, half);
   EXPECT_LE(advice[kept_as::bf16].lr_half, half * (1 + 0x1p-7));
+  // No rate moves what has the largest code.
+  std::vector<float> const large(100, 1e5f);
+  auto const stuck = lowp::stall_advice(large, {.lr = 1e-4})[kept_as::fp16];
+  EXPECT_EQ(stuck.lr_half, std::numeric_limits<double>::infinity());
   // At that rate half do move, and the advice knows.
   EXPECT_LE(lowp::stall_advice(p, {.lr = advice[kept_as::bf16].lr_half,
                                    .direction = direction,

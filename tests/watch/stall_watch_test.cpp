@@ -524,6 +524,12 @@ TEST(stall_watch, measures_the_gap_of_a_storage) {
   expect(lowp::master{weights, one}, 0x1p-23);
   expect(lowp::split_master{one, low}, 0x1p-15);
   expect(lowp::scaled{codes, 64.0f}, 0x1p-3);
+  // The largest code of a format without infinity, and of float.
+  codes[1] = std::numeric_limits<lowp::float8_e4m3fn>::max();
+  expect(codes, 32);
+  expect(lowp::scaled{codes, 64.0f}, 0.5);
+  weights[1] = std::numeric_limits<float>::max();
+  expect(lowp::master{weights, one}, 0x1p104);
 }
 
 }  // namespace

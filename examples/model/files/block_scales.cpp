@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "files/problem.hpp"
 
@@ -66,6 +67,21 @@ bool fit(block_scales& found) {
   return found.size == (found.is_of_e4m3() ? 16 : 32);
 }
 
+// The same for scales of squares, the last of which may be smaller.
+bool fit_squares(block_scales& found) {
+  constexpr std::uint64_t side = 128;
+  std::vector<std::uint64_t> const& codes = found.codes.tensor->shape;
+  std::vector<std::uint64_t> wanted = codes;
+  dtype const type = found.codes.tensor->type;
+  if ((type != dtype::f8_e4m3 && type != dtype::f8_e5m2) || codes.size() < 2) return false;
+  for (std::size_t i = codes.size() - 2; i < codes.size(); ++i)
+    wanted[i] = codes[i] / side + (codes[i] % side != 0 ? 1 : 0);
+  if (found.scales.tensor->shape != wanted) return false;
+  found.whole.shape = codes;
+  found.size = found.rows = side;
+  return true;
+}
+
 // Finds the scale for all by its name.
 void find_global(block_scales& found, std::string_view name,
                  std::function<part(std::string_view)> const& find) {
@@ -81,10 +97,15 @@ void find_global(block_scales& found, std::string_view name,
   found.global = multiplies.tensor != nullptr ? multiplies : divides;
   found.convention =
       multiplies.tensor != nullptr ? global_scale::multiplies : global_scale::divides;
-  if (found.global.tensor->type != dtype::f32 || element_count(*found.global.tensor) != 1)
-    throw problem(fmt::format("the scale of tensor {} is {}, not one F32",
-                              st::detail::shown(found.codes.tensor->name),
-                              described(*found.global.tensor)));
+  std::vector<std::uint64_t> const &shape = found.global.tensor->shape, &all = found.whole.shape;
+  bool const is_of_outermost =
+      shape.size() < all.size() && std::ranges::equal(shape, std::span(all).first(shape.size()));
+  bool const is_one = element_count(*found.global.tensor) == 1;
+  if (found.global.tensor->type != dtype::f32 || !(is_one || is_of_outermost))
+    throw problem(fmt::format(
+        "the scale of tensor {} is {}, neither one F32 nor one for each of its outermost extents",
+        described(*found.codes.tensor), described(*found.global.tensor)));
+  found.factors.resize(static_cast<std::size_t>(element_count(*found.global.tensor)));
 }
 
 }  // namespace
@@ -92,13 +113,14 @@ void find_global(block_scales& found, std::string_view name,
 std::string block_scales::text() const {
   if (convention == global_scale::multiplies) return "NVFP4 (ModelOpt)";
   if (convention == global_scale::divides) return "NVFP4 (compressed-tensors)";
+  if (rows > 1) return fmt::format("{} in blocks of {} x {}", name_of(whole.type), rows, size);
   return fmt::format("MXFP{}", bits_of(whole.type));
 }
 
 std::optional<block_scales> find_block_scales(part const& codes,
                                               std::function<part(std::string_view)> const& find) {
   auto const element = element_of(codes.tensor->type);
-  if (!element) return {};
+  if (!element || codes.tensor->shape.empty() || element_count(*codes.tensor) == 0) return {};
   for (naming const& each : namings) {
     std::string_view name = codes.tensor->name;
     if (!name.ends_with(each.codes)) continue;
@@ -115,10 +137,11 @@ std::optional<block_scales> find_block_scales(part const& codes,
     block_scales found;
     found.codes = codes;
     found.scales = scales;
-    if (!fit(found))
+    if (!fit(found) && !fit_squares(found))
       throw problem(fmt::format(
-          "the scales of tensor {} are {}: that is not one for every {} values",
-          described(*codes.tensor), described(*scales.tensor), found.is_of_e4m3() ? 16 : 32));
+          "the scales of tensor {} are {}: that is not one for every {} values{}",
+          described(*codes.tensor), described(*scales.tensor), found.is_of_e4m3() ? 16 : 32,
+          bits_of(*element) == 8 ? ", nor for every 128 x 128" : ""));
     if (is_nvfp4) find_global(found, name, find);
     found.whole.name = each.codes == "weight" ? codes.tensor->name : std::string(name);
     found.whole.type = *element;

@@ -28,8 +28,10 @@ struct part {
 struct block_scales {
   part codes, scales, global;
   std::uint64_t size = 0;  ///< elements of a block, along the last extent
+  std::uint64_t rows = 1;  ///< of a block, along the extent before
   global_scale convention = global_scale::none;
-  float factor = 1;  ///< the value of `global`
+  /// The values of `global`. Each is for as many consecutive elements, such as those of an expert.
+  std::vector<float> factors{1};
   /// The tensor that they are together: the type of its elements, their shape, the bytes of
   /// `codes`.
   lowp::safetensors::tensor whole;
@@ -37,7 +39,7 @@ struct block_scales {
   [[nodiscard]] bool is_of_e4m3() const {
     return scales.tensor->type == lowp::safetensors::dtype::f8_e4m3;
   }
-  /// "NVFP4 (ModelOpt)", "MXFP4", "MXFP8"
+  /// "NVFP4 (ModelOpt)", "MXFP4", "MXFP8", "F8_E4M3 in blocks of 128 x 128"
   [[nodiscard]] std::string text() const;
 };
 
@@ -50,9 +52,10 @@ struct block_scales {
 ///     NAME.weight         NAME.scale                                        DeepSeek
 ///
 /// Codes are F4, F6_* or F8_*. A U8 or I8 holds two codes of 4 bits, the first in the low bits.
-/// Scales are F8_E8M0, U8 that mean the same, or F8_E4M3. With F8_E4M3 there is a scale for all.
+/// Scales are F8_E8M0, U8 that mean the same, or F8_E4M3. With F8_E4M3 there is a scale for all, or
+/// one for each of the outermost extents. F8_* may have a scale for each 128 x 128 elements.
 ///
-/// @return  nothing if the tensor has no such companions
+/// @return  nothing if the tensor has no such companions, or no elements
 /// @throws problem  scales do not fit the shape of the codes, or there is not one scale for all
 std::optional<block_scales> find_block_scales(part const& codes,
                                               std::function<part(std::string_view)> const& find);

@@ -43,6 +43,54 @@ std::optional<dtype> plain_type(std::uint32_t number) {
 
 constexpr std::uint32_t ggml_mxfp4 = 39, ggml_nvfp4 = 40;
 
+// Returns the elements and bytes of a block, by ggml-common.h, of types that stay bytes; of a type
+// that is not known, none.
+std::pair<std::uint64_t, std::uint64_t> sizes_of(std::uint32_t type) {
+  switch (type) {
+    case 2:   // Q4_0
+    case 20:  // IQ4_NL
+      return {32, 18};
+    case 3:  // Q4_1
+      return {32, 20};
+    case 6:  // Q5_0
+      return {32, 22};
+    case 7:  // Q5_1
+      return {32, 24};
+    case 8:  // Q8_0
+      return {32, 34};
+    case 10:  // Q2_K
+      return {256, 84};
+    case 11:  // Q3_K
+    case 21:  // IQ3_S
+      return {256, 110};
+    case 12:  // Q4_K
+      return {256, 144};
+    case 13:  // Q5_K
+      return {256, 176};
+    case 14:  // Q6_K
+      return {256, 210};
+    case 16:  // IQ2_XXS
+    case 35:  // TQ2_0
+      return {256, 66};
+    case 17:  // IQ2_XS
+      return {256, 74};
+    case 18:  // IQ3_XXS
+      return {256, 98};
+    case 19:  // IQ1_S
+      return {256, 50};
+    case 22:  // IQ2_S
+      return {256, 82};
+    case 23:  // IQ4_XS
+      return {256, 136};
+    case 29:  // IQ1_M
+      return {256, 56};
+    case 34:  // TQ1_0
+      return {256, 54};
+    default:
+      return {0, 0};
+  }
+}
+
 }  // namespace
 
 // A block of ggml-common.h: scales of a byte, then codes of four bits.
@@ -83,7 +131,7 @@ gguf_file::gguf_file(std::string path) : path_(std::move(path)) {
     else if (auto const blocks = block_of(each.type))
       add_blocks(each, *blocks, lacking.contains(each.name));
     else
-      add(each, each.name, dtype::u8, {each.room}, each.room, {each.at});
+      add_bytes(each);
   }
 }
 
@@ -182,10 +230,24 @@ void gguf_file::add_plain(listed const& of, dtype type) {
   add(of, of.name, type, of.shape, check_room(of, 1, size) * size, {of.at});
 }
 
-void gguf_file::add_blocks(listed const& of, block const& each, bool lacks_factor) {
-  if (of.shape.empty() || of.shape.back() % each.elements != 0)
+void gguf_file::check_rows(listed const& of, std::uint64_t elements) {
+  if (of.shape.empty() || of.shape.back() % elements != 0)
     of.shard->refuse(fmt::format("{} has rows of {} values, no whole blocks of {}", of.what(),
-                                 of.shape.empty() ? 1 : of.shape.back(), each.elements));
+                                 of.shape.empty() ? 1 : of.shape.back(), elements));
+}
+
+void gguf_file::add_bytes(listed const& of) {
+  auto const [elements, size] = sizes_of(of.type);
+  std::uint64_t bytes = of.room;
+  if (elements != 0) {
+    check_rows(of, elements);
+    bytes = check_room(of, elements, size) * size;
+  }
+  add(of, of.name, dtype::u8, {bytes}, bytes, {of.at});
+}
+
+void gguf_file::add_blocks(listed const& of, block const& each, bool lacks_factor) {
+  check_rows(of, each.elements);
   std::uint64_t const codes = each.elements / 2, bytes = each.scales + codes;
   std::uint64_t const number = check_room(of, each.elements, bytes);
   auto shape = of.shape;

@@ -17,8 +17,9 @@
 ///     in the file                   here
 ///     NAME MXFP4                    NAME F4, NAME_scale F8_E8M0
 ///     NAME.weight NVFP4             NAME.weight F4, NAME.weight_scale F8_E4M3
-///     NAME.scale F32, or nothing    NAME.weight_scale_2 F32: a factor, or 1
-///     NAME of other blocks          NAME U8: its bytes
+///     NAME.scale F32, or nothing    NAME.weight_scale_2 F32: a factor, one an expert, or 1
+///     NAME of other blocks          NAME U8: its bytes; those to the next tensor if the type is
+///                                   not known
 ///
 /// A block has its scales first: 32 elements in 1 + 16 bytes, or 64 in 4 + 32. The codes of a scale
 /// are split: byte j has element j in its low bits. Its high bits have the element half of them
@@ -52,7 +53,9 @@ class gguf_file final : public tensor_file {
   void check_split(gguf_shard const& of, gguf_split const& wanted) const;
   static std::set<std::string> name_factors(std::vector<listed>& all);
   static std::uint64_t check_room(listed const& of, std::uint64_t elements, std::uint64_t bytes);
+  static void check_rows(listed const& of, std::uint64_t elements);
   void add_plain(listed const& of, lowp::safetensors::dtype type);
+  void add_bytes(listed const& of);
   void add_blocks(listed const& of, block const& each, bool lacks_factor);
   void add(listed const& of, std::string name, lowp::safetensors::dtype type,
            std::vector<std::uint64_t> shape, std::uint64_t bytes, place where);

@@ -94,7 +94,8 @@ class gguf_shard::header {
       case 8:
         return text(what);
       case 9:
-        return skip_array(what), std::nullopt;
+        skip_array(what);
+        return std::nullopt;
       case 10:
         return fmt::to_string(number<std::uint64_t>(what));
       case 11:
@@ -126,12 +127,19 @@ class gguf_shard::header {
           fmt::format("{} would need {} bytes, and the file has {} more", what, bytes, left_));
     left_ -= bytes;
   }
-  void skip_array(std::string const& what) {
+  // The elements of an array may be arrays.
+  void skip_array(std::string const& what, unsigned depth = 0) {
+    constexpr unsigned most_depth = 16;
+    constexpr std::uint32_t array = 9;
     constexpr std::array<std::uint64_t, 13> sizes{1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};
     auto const type = number<std::uint32_t>(what);
     auto const count = number<std::uint64_t>(what);
     if (type == 8) {
       for (std::uint64_t i = 0; i < count; ++i) skip(number<std::uint64_t>(what), what);
+      return;
+    }
+    if (type == array && depth < most_depth) {
+      for (std::uint64_t i = 0; i < count; ++i) skip_array(what, depth + 1);
       return;
     }
     std::uint64_t bytes = 0;

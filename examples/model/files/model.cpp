@@ -43,10 +43,11 @@ std::string key_of_scale(std::string_view name) {
   return std::string(before).append(name).append(after);
 }
 
-std::string_view tensor_of_scale(std::string_view key) {
+std::optional<std::string_view> tensor_of_scale(std::string_view key) {
   bool const is_one =
       key.size() >= before.size() + after.size() && key.starts_with(before) && key.ends_with(after);
-  return is_one ? key.substr(before.size(), key.size() - before.size() - after.size()) : "";
+  if (!is_one) return {};
+  return key.substr(before.size(), key.size() - before.size() - after.size());
 }
 
 model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_with(".json")) {
@@ -97,11 +98,14 @@ void model::join_blocks() {
     auto found = find_block_scales({each.tensor, each.shard}, find_place);
     if (!found) continue;
     if (found->global.tensor != nullptr) {
-      read(found->global, 0, std::as_writable_bytes(std::span(&found->factor, 1)));
-      if (!std::isnormal(found->factor) || found->factor < 0)
-        throw problem(fmt::format("'{}': the scale of tensor {}, in {}, is {}", path_,
-                                  st::detail::shown(found->codes.tensor->name),
-                                  st::detail::shown(found->global.tensor->name), found->factor));
+      read(found->global, 0, std::as_writable_bytes(std::span(found->factors)));
+      // A tensor of zeros has the factor zero.
+      bool const multiplies = found->convention == global_scale::multiplies;
+      for (float const factor : found->factors)
+        if (!std::isfinite(factor) || factor < 0 || (factor == 0 && !multiplies))
+          throw problem(fmt::format("'{}': the scale of tensor {}, in {}, is {}", path_,
+                                    st::detail::shown(found->codes.tensor->name),
+                                    st::detail::shown(found->global.tensor->name), factor));
     }
     blocks_.push_back(std::move(*found));
   }
@@ -124,6 +128,8 @@ std::uint64_t model::entry::all_bytes() const {
   for (part const& p : parts()) sum += p.tensor->end - p.tensor->begin;
   return sum;
 }
+
+bool model::entry::takes_scale() const { return blocks == nullptr && facts_of(type()) != nullptr; }
 
 std::vector<part> model::entry::parts() const {
   if (blocks == nullptr) return {{tensor, shard}};
@@ -151,7 +157,7 @@ void model::open_shards() {
 void model::read_scale(entry& of) const {
   auto const& texts = shards_[of.shard]->metadata();
   auto const found = texts.find(key_of_scale(of.name()));
-  if (of.blocks != nullptr || found == texts.end() || facts_of(of.type()) == nullptr) return;
+  if (found == texts.end() || !of.takes_scale()) return;
   std::string const& text = found->second;
   char const* const end = text.data() + text.size();
   auto const read = std::from_chars(text.data(), end, of.scale);

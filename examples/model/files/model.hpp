@@ -7,6 +7,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,8 +19,8 @@
 /// Returns the metadata key of a tensor's scale, by the convention of lowp/checkpoint.hpp. The key
 /// scalar.NAME.scale holds a power of two as text: a value of tensor NAME is its element over it.
 std::string key_of_scale(std::string_view name);
-/// The NAME of such a key; empty for any other key.
-std::string_view tensor_of_scale(std::string_view key);
+/// The NAME of such a key; nothing for any other key.
+std::optional<std::string_view> tensor_of_scale(std::string_view key);
 
 /// Every function throws std::runtime_error that names the file, the tensor and what was seen.
 class model {
@@ -42,6 +43,8 @@ class model {
     /// Returns the tensors of the file: one, or codes and scales.
     [[nodiscard]] std::vector<part> parts() const;
     [[nodiscard]] std::uint64_t count() const { return element_count(*tensor); }
+    /// Tells if the metadata may have a scale for it: floating-point numbers without other scales.
+    [[nodiscard]] bool takes_scale() const;
   };
 
   /// @param path  of a safetensors or GGUF file, or of the index of a sharded model (*.json: an

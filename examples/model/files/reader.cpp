@@ -54,13 +54,19 @@ void decode_floats(st::dtype type, std::span<std::byte const> bytes, std::span<f
   }
 }
 
+// Returns how many blocks n elements have; the last may be smaller.
+std::uint64_t blocks_along(std::uint64_t n, std::uint64_t size) {
+  return n / size + (n % size != 0 ? 1 : 0);
+}
+
 }  // namespace
 
 reader::reader(model const& from, model::entry const& of, float factor)
     : from_(from),
       of_(of),
       factor_(factor),
-      is_double_(of.type() == st::dtype::f64 || of.blocks != nullptr),
+      is_double_(of.type() == st::dtype::f64 || of.blocks != nullptr || of.scale != 1 ||
+                 factor != 1),
       bits_(bits_of(of.type())),
       count_(of.count()) {
   auto const room = static_cast<std::size_t>(std::min<std::uint64_t>(count_, most));
@@ -79,56 +85,79 @@ bool reader::next() {
   return true;
 }
 
-void reader::decode_blocks(std::span<std::byte const> bytes) {
+float reader::factor_at(std::uint64_t element) const {
+  auto const& factors = of_.blocks->factors;
+  return factors[static_cast<std::size_t>(element / (count_ / factors.size()))];
+}
+
+std::uint64_t reader::block_at(std::uint64_t element) const {
   block_scales const& blocks = *of_.blocks;
-  auto const codes = std::span(floats_).first(size_);
-  decode_floats(of_.type(), bytes, codes);
-  auto const block = static_cast<std::size_t>(blocks.size);
-  std::vector<std::byte> scale_codes(size_ / block);
-  from_.read(blocks.scales, first_ / block, scale_codes);
-  std::vector<float> scales(scale_codes.size());
-  decode_floats(blocks.is_of_e4m3() ? st::dtype::f8_e4m3 : st::dtype::f8_e8m0, scale_codes, scales);
-  scales_.assign(scales.begin(), scales.end());
-  auto const factor = static_cast<double>(blocks.factor);
+  if (blocks.rows == 1) return element / blocks.size;
+  auto const& shape = blocks.whole.shape;
+  std::uint64_t const columns = shape.back(), rows = shape[shape.size() - 2];
+  std::uint64_t const row = element / columns;
+  std::uint64_t const row_of_blocks =
+      row / rows * blocks_along(rows, blocks.rows) + row % rows / blocks.rows;
+  return row_of_blocks * blocks_along(columns, blocks.size) + element % columns / blocks.size;
+}
+
+void reader::decode_blocks() {
+  block_scales const& blocks = *of_.blocks;
+  // A row of blocks has the scales of several rows, so it is read whole.
+  std::uint64_t const across =
+      blocks.rows == 1 ? 1 : blocks_along(blocks.whole.shape.back(), blocks.size);
+  first_block_ = block_at(first_) / across * across;
+  std::uint64_t const last = block_at(first_ + size_ - 1);
+  std::vector<std::byte> codes(blocks_along(last + 1, across) * across - first_block_);
+  from_.read(blocks.scales, first_block_, codes);
+  scales_.resize(codes.size());
+  decode_floats(blocks.is_of_e4m3() ? st::dtype::f8_e4m3 : st::dtype::f8_e8m0, codes, scales_);
   bool const divides = blocks.convention == global_scale::divides;
-  for (std::size_t i = 0; i < size_; ++i) {
-    double const value = static_cast<double>(codes[i]) * scales_[i / block];
-    doubles_[i] = divides ? value / factor : value * factor;
+  for (std::size_t i = 0; i < size_;) {
+    std::uint64_t const element = first_ + i, column = element % blocks.whole.shape.back();
+    std::uint64_t const in_row =
+        std::min(blocks.size - column % blocks.size, blocks.whole.shape.back() - column);
+    auto const end = static_cast<std::size_t>(std::min<std::uint64_t>(i + in_row, size_));
+    auto const factor = static_cast<double>(factor_at(element));
+    auto const scale = static_cast<double>(scales_[block_at(element) - first_block_]);
+    for (; i < end; ++i) {
+      double const value = static_cast<double>(floats_[i]) * scale;
+      doubles_[i] = divides ? value / factor : value * factor;
+    }
   }
-  for (double& scale : scales_) scale = divides ? scale / factor : scale * factor;
 }
 
 double reader::unit_at(std::size_t i) const {
   if (of_.blocks == nullptr) return 1 / static_cast<double>(of_.scale);
-  double const scale = scales_[i / static_cast<std::size_t>(of_.blocks->size)];
-  if (scale != 0) return scale;
-  auto const smallest = static_cast<double>(std::numeric_limits<lowp::float8_e4m3fn>::denorm_min());
-  auto const factor = static_cast<double>(of_.blocks->factor);
-  return of_.blocks->convention == global_scale::divides ? smallest / factor : smallest * factor;
+  constexpr auto smallest = std::numeric_limits<lowp::float8_e4m3fn>::denorm_min();
+  float const scale = scales_[block_at(first_ + i) - first_block_], factor = factor_at(first_ + i);
+  double const unit = static_cast<double>(scale != 0 ? scale : static_cast<float>(smallest));
+  if (of_.blocks->convention == global_scale::divides) return unit / static_cast<double>(factor);
+  return unit *
+         static_cast<double>(factor != 0 ? factor : std::numeric_limits<float>::denorm_min());
 }
 
 void reader::decode() {
   auto const bytes = std::span(bytes_).first(static_cast<std::size_t>(this->bytes()));
-  if (is_double_) {
+  if (of_.type() == st::dtype::f64) {
+    std::memcpy(doubles_.data(), bytes.data(), bytes.size());
+  } else {
+    auto const floats = std::span(floats_).first(size_);
+    decode_floats(of_.type(), bytes, floats);
+    if (!is_double_) return;
     if (of_.blocks != nullptr)
-      decode_blocks(bytes);
+      decode_blocks();
     else
-      std::memcpy(doubles_.data(), bytes.data(), bytes.size());
-    double const factor = static_cast<double>(factor_) / static_cast<double>(of_.scale);
-    if (factor != 1)
-      for (double& x : doubles_) {
-        double const scaled = x * factor;
-        // Not zero, or a value that a scale has flushed would count as none.
-        x = scaled == 0 && x != 0 ? std::copysign(std::numeric_limits<double>::denorm_min(), x)
-                                  : scaled;
-      }
-    return;
+      std::copy(floats.begin(), floats.end(), doubles_.begin());
   }
-  auto const out = std::span(floats_).first(size_);
-  decode_floats(of_.type(), bytes, out);
-  // Multiply one after the other: the product of both may be no float.
-  for (float const factor : {1 / of_.scale, factor_})
-    if (factor != 1) lowp::scaled_cast(out, out, factor);
+  double const factor = static_cast<double>(factor_) / static_cast<double>(of_.scale);
+  if (factor == 1) return;
+  for (double& x : std::span(doubles_).first(size_)) {
+    double const scaled = x * factor;
+    // Not zero, or a value that a scale has flushed would count as none.
+    x = scaled == 0 && x != 0 ? std::copysign(std::numeric_limits<double>::denorm_min(), x)
+                              : scaled;
+  }
 }
 
 std::span<float const> reader::floats() {

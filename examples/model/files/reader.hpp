@@ -10,7 +10,7 @@
 #include "files/model.hpp"
 
 /// Reads a tensor whose type facts_of() knows. A piece is the values of consecutive elements,
-/// scales included. F64 comes as doubles, and so do elements with scales of blocks. Everything else
+/// scales included. F64 comes as doubles, and so does what has a scale or a factor. Everything else
 /// comes as floats. Products with scales are exact; a quotient is rounded to double.
 class reader {
  public:
@@ -38,7 +38,10 @@ class reader {
 
  private:
   void decode();
-  void decode_blocks(std::span<std::byte const> bytes);
+  void decode_blocks();
+  [[nodiscard]] float factor_at(std::uint64_t element) const;
+  /// Returns the number of the block that has the element.
+  [[nodiscard]] std::uint64_t block_at(std::uint64_t element) const;
 
   model const& from_;
   model::entry const& of_;
@@ -50,5 +53,6 @@ class reader {
   std::vector<std::byte> bytes_;
   std::vector<float> floats_;
   std::vector<double> doubles_;
-  std::vector<double> scales_;  // of the piece's blocks, that for all included
+  std::vector<float> scales_;  // of the piece's blocks, from number first_block_
+  std::uint64_t first_block_ = 0;
 };

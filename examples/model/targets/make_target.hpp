@@ -3,8 +3,10 @@
 // units.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstring>
+#include <limits>
 #include <lowp/cast.hpp>
 #include <lowp/format/random.hpp>
 #include <lowp/measure.hpp>
@@ -38,11 +40,17 @@ auto elements_at(std::span<std::byte> bytes, std::size_t count) {
     return std::span<T>(reinterpret_cast<T*>(bytes.data()), count);
 }
 
+inline void saturate(std::span<float> x) {
+  constexpr float largest = std::numeric_limits<float>::max();
+  for (float& each : x) each = std::clamp(each, -largest, largest);
+}
+
 template <class T>
 void round_to(std::span<float const> in, std::uint64_t first, rounding_of_tensor const& how,
               std::span<std::byte> out) {
   if constexpr (std::same_as<T, float>) {
     std::memcpy(out.data(), in.data(), in.size_bytes());
+    if (how.overflow == lowp::overflow::saturate) saturate(elements_at<T>(out, in.size()));
   } else {
     auto const policy = how.overflow.value_or(lowp::default_overflow<T>);
     if (how.is_fast)
@@ -63,6 +71,7 @@ void round_doubles_to(std::span<double const> in, std::uint64_t first,
   if constexpr (std::same_as<T, float>) {
     auto const to = elements_at<T>(out, in.size());
     for (std::size_t i = 0; i < in.size(); ++i) to[i] = static_cast<float>(in[i]);
+    if (how.overflow == lowp::overflow::saturate) saturate(to);
   } else {
     std::vector<T> to(in.size());
     auto const policy = how.overflow.value_or(lowp::default_overflow<T>);

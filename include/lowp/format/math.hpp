@@ -73,6 +73,10 @@ LOWP_FN constexpr bool isinf(narrow auto x) {
   return x.descriptor.has_infinity() && detail::magnitude(x) == x.descriptor.infinity_code();
 }
 LOWP_FN constexpr bool isfinite(narrow auto x) { return !isnan(x) && !isinf(x); }
+/// Returns true if x is finite, not zero and not subnormal.
+LOWP_FN constexpr bool isnormal(narrow auto x) {
+  return isfinite(x) && detail::magnitude(x) >= x.descriptor.min_normal_code();
+}
 /// Returns true if the sign is set; false for the NaN of a format that has only one.
 LOWP_FN constexpr bool signbit(narrow auto x) {
   return detail::sign(x) != 0 && (x.descriptor.has_negative_zero() || !isnan(x));
@@ -223,12 +227,24 @@ LOWP_FUNCTIONS_OF_ONE(LOWP_OF_ONE)
   LOWP_FN T name(T x, Second y) {                                                             \
     return detail::computed<T>(__builtin_##name(detail::in_double(x), detail::in_double(y))); \
   }
-LOWP_OF_TWO(pow, T)
-LOWP_OF_TWO(hypot, T)
-LOWP_OF_TWO(atan2, T)
-LOWP_OF_TWO(fmod, T)
-LOWP_OF_TWO(remainder, T)
-LOWP_OF_TWO(fdim, T)
+// With a double, the result is one.
+#define LOWP_OF_TWO_REALS(name)                       \
+  LOWP_OF_TWO(name, T)                                \
+  template <narrow T, std::same_as<double> Wide>      \
+  LOWP_FN Wide name(T x, Wide y) {                    \
+    return __builtin_##name(detail::in_double(x), y); \
+  }                                                   \
+  template <narrow T, std::same_as<double> Wide>      \
+  LOWP_FN Wide name(Wide x, T y) {                    \
+    return __builtin_##name(x, detail::in_double(y)); \
+  }
+LOWP_OF_TWO_REALS(pow)
+LOWP_OF_TWO_REALS(hypot)
+LOWP_OF_TWO_REALS(atan2)
+LOWP_OF_TWO_REALS(fmod)
+LOWP_OF_TWO_REALS(remainder)
+LOWP_OF_TWO_REALS(fdim)
+#undef LOWP_OF_TWO_REALS
 LOWP_OF_TWO(ldexp, int)
 LOWP_OF_TWO(scalbn, int)
 LOWP_OF_TWO(frexp, int*)
@@ -244,9 +260,12 @@ LOWP_FN T modf(T x, T* integral_part) {
 }
 
 /// Returns a + t * (b - a). For finite a and b, it is a at t = 0, b at t = 1, and monotonic in t.
+/// It is a if they are equal and t is finite, and no NaN if they differ (C++20 [c.math.lerp]).
 template <narrow T>
 LOWP_FN T lerp(T a, T b, T t) {
   double const from = detail::in_double(a), weight = detail::in_double(t);
+  if (isinf(t) || detail::rank(a) == detail::rank(b))
+    return detail::computed<T>(__builtin_fma(weight, detail::in_double(b) - from, from));
   return detail::computed<T>(
       __builtin_fma(weight, detail::in_double(b), __builtin_fma(-weight, from, from)));
 }

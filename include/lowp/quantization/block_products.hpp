@@ -40,6 +40,10 @@ LOWP_OPAQUE double exact_product(auto const& x, auto const& y, std::size_t size)
   return rest << 1 == 0 ? nearest : lanes::from_bits<double>((bits - ((bits ^ rest) >> 63)) | 1);
 }
 
+LOWP_HOST_FN float tensor_scale_of(auto const& q) {
+  return q.tensor_scale_at != nullptr ? *q.tensor_scale_at : q.tensor_scale;
+}
+
 template <int Block>
 LOWP_OPAQUE float product_in_float(auto const& x, std::size_t first_x, auto const& y,
                                    std::size_t first_y, std::size_t size) {
@@ -52,7 +56,7 @@ LOWP_OPAQUE float product_in_float(auto const& x, std::size_t first_x, auto cons
     float const sx = x.scales[(first_x + i) / Block], sy = y.scales[(first_y + i) / Block];
     sum = add(sum, mul(mul(block, sx), sy));
   }
-  return mul(mul(sum, x.tensor_scale), y.tensor_scale);
+  return mul(mul(sum, tensor_scale_of(x)), tensor_scale_of(y));
 }
 
 }  // namespace LOWP_UNIT
@@ -67,7 +71,8 @@ LOWP_EXACT_END
 /// @param x        M rows of `columns` elements, in whole blocks; a single row may have a short one
 /// @param y        N such rows, which makes y the transpose of a matrix
 /// @param out      M x N elements of float or a narrow type
-/// @param how      the additions; an exact sum of 0 is +0
+/// @param how      the additions; an exact sum of 0 is +0. Its terms are doubles, code * scale *
+///                 tensor_scale: exact for codes of at most 5 significant bits
 /// @throws std::invalid_argument  rows are no whole blocks, sizes do not fit, or ranges overlap
 struct reference_matmul_operation {
   template <class Tx, class Ty, int Block, class Sx, class Sy, output Out,
@@ -96,7 +101,7 @@ struct reference_matmul_operation {
       return [&q, first](std::size_t i) {
         return static_cast<double>(float(q.codes[first + i])) *
                static_cast<double>(float{q.scales[(first + i) / Block]}) *
-               static_cast<double>(q.tensor_scale);
+               static_cast<double>(tensor_scale_of(q));
       };
     };
     auto* element = std::ranges::data(out);

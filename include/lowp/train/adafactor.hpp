@@ -33,7 +33,8 @@ struct adafactor {
   ///
   ///     update(p, u, optimizer.along(norm(p), norm(u), p.size(), step), step)
   ///
-  /// `update` refuses it if a rate is not finite as a float, as after an infinite norm_p.
+  /// `update` refuses it if a rate is not finite as a float, as after an infinite norm_p. An
+  /// infinite norm_u gives no step at all, decay included.
   ///
   /// @param norm_p, norm_u  Euclidean norms of all elements, of p before this step
   /// @param elements        of p, and of u
@@ -157,8 +158,8 @@ using call_of_adafactor = call<first<needs_row_input<names::g>, Before...>,
 /// vector has no row_var: C is its whole second moment, and u is g / sqrt(max(C, eps1^2)).
 ///
 /// A NaN makes its row and its column NaN. The bits depend neither on threads nor on the shape of a
-/// launch. No sum of a row's squares may exceed the range of float: an infinite R stays, u is 0
-/// there, and no report counts it. measure(row_var) finds it.
+/// launch. No sum of squares may exceed the range of float: an infinite R stays, u is 0 there, or
+/// NaN if C is as large, and no report counts it. measure(row_var) finds it.
 ///
 /// @param g           rows of `columns` gradients, row after row, or strided_rows
 /// @param row_var     floats, one for each row; 0 before step 1

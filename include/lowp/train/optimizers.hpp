@@ -8,7 +8,8 @@ namespace lowp {
 
 LOWP_EXACT_BEGIN
 
-/// Stochastic gradient descent, with the names, defaults and meaning of torch.optim.SGD.
+/// Stochastic gradient descent, with the names, defaults and meaning of torch.optim.SGD. That
+/// refuses nesterov without momentum or with dampening. Here the formula says what they do.
 struct sgd {
   double lr, momentum = 0, dampening = 0, weight_decay = 0;
   bool nesterov = false;

@@ -71,7 +71,7 @@ class magnitude_bins {
     std::uint64_t below = 0;
     std::uint32_t bin = 0;
     while (2 * (below += bins_[bin]) < count_) ++bin;
-    return (bin + 1) << dropped;
+    return std::min((bin + 1) << dropped, lanes::binary32_infinity);
   }
   /// Stores the middles of `to.size()` groups of equally many values.
   void quantiles(std::span<double> to) const {

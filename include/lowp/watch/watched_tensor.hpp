@@ -128,9 +128,14 @@ LOWP_OPAQUE double gap_of(Layout const& layout, float x) {
   if constexpr (requires { Layout::working; }) {
     using T =
         std::tuple_element_t<static_cast<std::size_t>(Layout::working), typename Layout::parts>;
-    x += narrowed(0.4375 * gap_at<T>(x));
+    float const between = x + narrowed(0.4375 * gap_at<T>(x));
+    if (lanes::is_finite(between)) x = between;
   }
-  return 2 * as_double(least_update<Layout, nearest_even>{layout, 0}(x));
+  float least = least_update<Layout, nearest_even>{layout, 0}(x);
+  // Nothing upward moves the largest code of a format without infinity.
+  if (!lanes::is_finite(least) && lanes::is_finite(x))
+    least = least_update<Layout, nearest_even>{layout, lanes::binary32_sign}(x);
+  return 2 * as_double(least);
 }
 
 /// Returns the distance from the largest magnitude to the next larger value; infinite or NaN if an

@@ -173,8 +173,11 @@ TEST_F(blocks, that_fit_no_convention_are_refused_by_name) {
   tensors = w.by_modelopt();
   tensors.pop_back();
   EXPECT_TRUE(has(refused(tensors), "and neither of w.weight_scale_2 (a factor)"));
-  tensors.push_back(of("w.weight_scale_2", std::vector<float>{1, 1}));
-  EXPECT_TRUE(has(refused(tensors), "is 'w.weight_scale_2' F32 [2], not one F32"));
+  tensors.push_back(of("w.weight_scale_2", std::vector<float>{1, 1, 1}));
+  EXPECT_TRUE(
+      has(refused(tensors),
+          "'w.weight' U8 [2, 32] is 'w.weight_scale_2' F32 [3], neither one F32 nor one for "
+          "each of its outermost extents"));
   tensors.back() = of("w.weight_scale_2", std::vector<float>{-1});
   EXPECT_TRUE(has(refused(tensors), "in 'w.weight_scale_2', is -1"));
   tensors = w.by_modelopt();
@@ -185,12 +188,6 @@ TEST_F(blocks, that_fit_no_convention_are_refused_by_name) {
   tensors = w.by_compressed_tensors(1);
   tensors.push_back(of("w.weight", std::vector<float>{1}));
   EXPECT_TRUE(has(refused(tensors), "tensor 'w.weight' is there by itself and as NVFP4"));
-}
-
-TEST_F(blocks, are_not_guessed_from_integers) {
-  std::vector<std::uint8_t> const codes(64);
-  write(model, {of("w.weight", codes, {2, 32}), of("w.weight_scale", std::vector<float>{1, 2})});
-  EXPECT_TRUE(has(tool({"audit", model, "--to", "bfloat16"}).out, "as they are: w.weight\n"));
 }
 
 // Blocks of ggml: scales first, and element j of a scale beside the one half of them further.
@@ -222,6 +219,65 @@ struct ggml_blocks {
   }
 };
 
+// DeepSeek's: one for each 128 x 128 codes, fewer at the ends. A piece of the file ends in a row.
+TEST_F(blocks, of_squares_are_known) {
+  constexpr std::size_t matrices = 2, height = 300, width = 500, down = 3, across = 4;
+  std::vector<lowp::float8_e4m3fn> codes;
+  std::vector<lowp::float8_e8m0fnu> scales;
+  std::mt19937_64 random(10);
+  for (std::size_t i = 0; i < matrices * height * width; ++i)
+    codes.push_back(lowp::float8_e4m3fn::from_bits(static_cast<std::uint8_t>(random() % 0x7f)));
+  for (std::size_t i = 0; i < matrices * down * across; ++i)
+    scales.push_back(
+        lowp::float8_e8m0fnu::from_bits(static_cast<std::uint8_t>(100 + random() % 50)));
+  auto const found = as_floats({of("w.weight", codes, {matrices, height, width}),
+                                of("w.scale", scales, {matrices, down, across})});
+  ASSERT_EQ(found.size(), codes.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    std::size_t const row = i / width % height, column = i % width, matrix = i / width / height;
+    int const exponent = scales[(matrix * down + row / 128) * across + column / 128].bits() - 127;
+    double const code =
+        oracle_test::to_double(oracle::decode(oracle::float8_e4m3fn, codes[i].bits()));
+    ASSERT_EQ(found[i], static_cast<float>(std::ldexp(code, exponent))) << i;
+  }
+  EXPECT_TRUE(
+      has(tool({"audit", model, "--to", "bfloat16"}).out, "F8_E4M3 in blocks of 128 x 128"));
+  EXPECT_EQ(tool({"diff", model, out, "--within", "0"}).status, 0);
+  write(model, {of("w.weight", codes, {matrices, height, width}),
+                of("w.scale", scales, {matrices, across, down})});
+  EXPECT_TRUE(has(refusal({"audit", model, "--to", "bfloat16"}),
+                  "not one for every 32 values, nor for every 128 x 128"));
+}
+
+TEST_F(blocks, may_have_a_factor_for_each_expert) {
+  ggml_blocks const w(2 * 3, 4, true);
+  std::vector<float> const factors{0.5f, 0.0123f};
+  std::string const bytes(reinterpret_cast<char const*>(factors.data()), 2 * sizeof(float));
+  set_contents(model, gguf_of({{"blk.0.up_exps.weight", {64, 3, 2}, 40, w.bytes},
+                               {"blk.0.up_exps.scale", {2}, 0, bytes}}));
+  ASSERT_EQ(tool({"convert", model, out, "--to", "float32"}).status, 0);
+  auto const found = floats_in(out, "blk.0.up_exps.weight");
+  ASSERT_EQ(found.size(), w.values.size());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    ASSERT_EQ(found[i], static_cast<float>(static_cast<double>(w.values[i]) *
+                                           static_cast<double>(factors[i / (3 * 64)])));
+}
+
+TEST_F(blocks, without_elements_are_tensors) {
+  std::vector<std::uint8_t> const none;
+  named_bytes codes = of("w_packed", none), scales = of("w_scale", none);
+  codes.shape = {4, 0};
+  scales.shape = {4, 0};
+  write(model, {codes, scales});
+  EXPECT_EQ(tool({"audit", model, "--to", "bfloat16"}).status, 0);
+}
+
+TEST_F(blocks, are_not_guessed_from_integers) {
+  std::vector<std::uint8_t> const codes(64);
+  write(model, {of("w.weight", codes, {2, 32}), of("w.weight_scale", std::vector<float>{1, 2})});
+  EXPECT_TRUE(has(tool({"audit", model, "--to", "bfloat16"}).out, "as they are: w.weight\n"));
+}
+
 TEST_F(blocks, of_ggml_are_read) {
   ggml_blocks const mx(6, 1, false), nv(6, 4, true, 0.0123f), bare(4, 4, true);
   float const factor = 0.0123f;
@@ -252,6 +308,34 @@ TEST_F(blocks, of_ggml_are_read) {
   EXPECT_EQ(tool({"diff", kept, out, "--within", "0.001"}).status, 0);
 }
 
+// Other types keep their bytes: those of their blocks, without what lies between tensors.
+TEST_F(blocks, of_other_types_end_where_their_elements_do) {
+  std::string const one(34, '\1'), two(68, '\2');
+  set_contents(model, gguf_of({{"a", {32}, 8, one}, {"b", {64}, 8, two}}));
+  set_contents(out, gguf_of({{"b", {64}, 8, two}, {"a", {32}, 8, one}}) + "more");
+  EXPECT_EQ(tool({"diff", model, out}).status, 0);
+  std::string const kept = folder.file("kept");
+  ASSERT_EQ(tool({"convert", out, kept, "--to", "bfloat16"}).status, 0);
+  EXPECT_EQ(st::file(kept).at("a").shape, std::vector<std::uint64_t>{34});
+}
+
+TEST_F(blocks, beside_arrays_of_arrays_are_read) {
+  gguf_text file;
+  file.start(0, 2).name("k").number(9u).number(9u).number<std::uint64_t>(2);
+  for (int i = 0; i < 2; ++i) file.number(0u).number<std::uint64_t>(3).text += "abc";
+  file.name("last").number(10u).number<std::uint64_t>(7);
+  set_contents(model, file.text);
+  ASSERT_EQ(tool({"convert", model, out, "--to", "bfloat16"}).status, 0);
+  EXPECT_EQ(st::file(out).metadata().at("last"), "7");
+  // Arrays in arrays, deeper than anybody writes.
+  gguf_text deep;
+  deep.start(0, 1).name("k").number(9u);
+  for (int i = 0; i < 100000; ++i) deep.number(9u).number<std::uint64_t>(1);
+  set_contents(model, deep.text);
+  EXPECT_TRUE(
+      has(refusal({"audit", model, "--to", "bfloat16"}), "is an array of 1 values of type 9"));
+}
+
 TEST_F(blocks, of_ggml_that_do_not_fit_are_refused) {
   auto const refused = [&](std::string const& bytes) {
     set_contents(model, bytes);
@@ -265,7 +349,7 @@ TEST_F(blocks, of_ggml_that_do_not_fit_are_refused) {
                   "value 'k' has type 13: there are 0 to 12"));
   EXPECT_TRUE(
       has(refused(gguf_text().start(0, 1).name("k").number(9u).number(9u).number(~0ull).text),
-          "value 'k' is an array of 18446744073709551615 values of type 9"));
+          "value 'k' would need 4 bytes, and the file has 0 more"));
   EXPECT_TRUE(
       has(refused(gguf_text().start(0, 1).name("general.alignment").number(4u).number(24u).text),
           "general.alignment is '24', not a power of two"));
@@ -297,7 +381,41 @@ TEST_F(blocks, of_ggml_that_do_not_fit_are_refused) {
                   "too few for its extents 1099511627776 x 1099511627776"));
   EXPECT_TRUE(has(refused(gguf_of({{"w", {64}, 40, std::string(36, '\1')},
                                    {"w.scale", {2}, 0, std::string(8, '\1')}})),
-                  "is 'w_scale_2' F32 [2], not one F32"));
+                  "is 'w_scale_2' F32 [2], neither one F32 nor"));
+  // A block more than the file has.
+  EXPECT_TRUE(has(refused(gguf_of({{"w", {64}, 8, std::string(67, '\1')}})),
+                  "tensor 'w' has 67 bytes in the file, too few for its extents 64"));
+  EXPECT_TRUE(has(refused(gguf_of({{"w", {48}, 8, std::string(68, '\1')}})),
+                  "tensor 'w' has rows of 48 values, no whole blocks of 32"));
+}
+
+// ModelOpt's factor of zeros is 0, and its scales are then NaN. Here the tensor stays as it is.
+TEST_F(blocks, of_zeros_and_of_tiny_values_are_read_again) {
+  for (float const value : {0.0f, 1e-36f}) {
+    write(model, {of("w", std::vector<float>(64, value), {2, 32})});
+    for (char const* to :
+         {"nvfp4_modelopt", "nvfp4_compressed_tensors", "mxfp4_compressed_tensors"}) {
+      SCOPED_TRACE(to);
+      ASSERT_EQ(tool({"convert", model, out, "--to", to}).status, 0);
+      said const s = tool({"diff", model, out, "--within", "0.5"});
+      EXPECT_EQ(s.status, 0) << s.out << s.err;
+    }
+  }
+  nvfp4 zeros;
+  zeros.factor = 0;
+  write(model, zeros.by_modelopt());
+  EXPECT_EQ(tool({"audit", model, "--to", "bfloat16"}).status, 0);
+}
+
+TEST_F(blocks, of_infinities_are_refused) {
+  std::vector<float> values(64, 1);
+  values[3] = std::numeric_limits<float>::infinity();
+  write(model, {of("w", values, {2, 32})});
+  for (char const* to : {"nvfp4_modelopt", "nvfp4_compressed_tensors"})
+    EXPECT_TRUE(has(refusal({"convert", model, out, "--to", to}),
+                    std::string("tensor 'w' has 1 value infinite: ") + to));
+  said const s = tool({"convert", model, out, "--to", "mxfp4_compressed_tensors"});
+  EXPECT_TRUE(has(s.out + s.err, "infinities and NaN that the format lacks: 1"));
 }
 
 // A file has the names of other tools, and reads back at most half a step away.

@@ -214,6 +214,20 @@ TEST_F(convert, keeps_nan_and_says_what_is_lost) {
   said const t = tool({"convert", model, out, "--to", "float32"});
   EXPECT_TRUE(has(t.out, "\noverflow: 1, flushed to zero: 2; audit says more\n"));
 
+  // Infinities that the format lacks are lost, too.
+  EXPECT_TRUE(has(tool({"convert", model, out, "--to", "float8_e4m3fn"}).out,
+                  "infinities and NaN that the format lacks: 1; audit says more\n"));
+  std::vector<double> const beyond{1e300, -1e300, -INFINITY, NAN};
+  write(model, {of("x", beyond), of("w", std::vector<float>{INFINITY, 1})});
+  ASSERT_EQ(tool({"convert", model, out, "--to", "float32", "--overflow", "saturate"}).status, 0);
+  auto const clamped = st::file(out).read<float>(st::file(out).at("x"));
+  float const largest = std::numeric_limits<float>::max();
+  EXPECT_EQ(std::vector(clamped.begin(), clamped.end() - 1),
+            (std::vector{largest, -largest, -largest}));
+  EXPECT_TRUE(std::isnan(clamped.back()));
+  // A tensor that has the type keeps its bytes.
+  EXPECT_EQ(bytes_in(model, "w"), bytes_in(out, "w"));
+
   // A scale saves the largest at the expense of the others.
   std::vector<lowp::bfloat16> wide;
   for (float const x : {1.0f, -2.0f, 70000.0f, 4.0f, 5.0f, 6.0f, 7.0f, 3e38f}) wide.emplace_back(x);
@@ -233,6 +247,26 @@ TEST_F(convert, keeps_nan_and_says_what_is_lost) {
   EXPECT_TRUE(has(all.out, "more\n  m: of 2 values: overflow 2,"));
   EXPECT_TRUE(has(all.out, "\n  a: of 1 value: overflow 1, flushed to zero -\n"));
   EXPECT_TRUE(has(all.out, "\n  and 3 more\n"));
+}
+
+// A value with a scale need not be a float, and is rounded once.
+TEST_F(convert, rounds_scaled_values_once) {
+  float const x = 2.5f * 0x1p-9f * (1 + 0x1p-20f);
+  std::vector<float> const most{3.4028235e38f, 1, -3.4028235e38f};
+  write(model, {of("a", most)});
+  for (char const* to : {"bfloat16", "float16", "float8_e4m3fn"}) {
+    ASSERT_EQ(tool({"convert", model, out, "--to", to, "--scale", "tensor"}).status, 0);
+    EXPECT_EQ(tool({"diff", model, out, "--within", "0.5"}).status, 0) << to;
+  }
+  // By the scale 2^126, one float's product would be a tie, and the other step up.
+  std::string const again = folder.file("again");
+  write(model, {of("a", std::vector<float>{x})},
+        {{"scalar.a.scale", "85070591730234615865843651857942052864"}});
+  ASSERT_EQ(tool({"convert", model, out, "--to", "float8_e4m3fn", "--scale", "tensor"}).status, 0);
+  write(model, {of("a", std::vector<double>{static_cast<double>(x) * 0x1p-126})});
+  ASSERT_EQ(tool({"convert", model, again, "--to", "float8_e4m3fn", "--scale", "tensor"}).status,
+            0);
+  EXPECT_EQ(codes_in(out, "a"), codes_in(again, "a"));
 }
 
 // The bits of the whole model, whatever the shards.

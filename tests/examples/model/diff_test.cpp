@@ -136,6 +136,23 @@ TEST_F(diff, counts_scales_as_part_of_the_values) {
                    {{"scalar.w.scale", "8"}})
                 .status,
             0);
+  // Scaled values may leave the range of float, and then are no infinities.
+  std::vector<float> const most{std::numeric_limits<float>::max()};
+  std::vector<lowp::bfloat16> const half{lowp::bfloat16(0x1p127f)};
+  said const large = differ({of("w", most)}, {of("w", half)}, {}, {}, {{"scalar.w.scale", "0.5"}});
+  EXPECT_TRUE(has(large.out, "1 of 1 differ, by at most")) << large.out;
+}
+
+// A scale of integers, or of no tensor, is a text like others.
+TEST_F(diff, knows_whose_scale_is_none) {
+  std::vector<std::int8_t> const codes{4, 6};
+  for (auto const& [name, key] :
+       {std::pair{"w", "scalar.w.scale"}, std::pair{"w", "scalar.v.scale"}, std::pair{"", "a"}}) {
+    said const s =
+        differ({of(name, codes)}, {of(name, codes)}, {}, {{key, "0.5"}}, {{key, "0.25"}});
+    EXPECT_EQ(s.status, 1);
+    EXPECT_TRUE(has(s.out, std::string("metadata '") + key + "' differ"));
+  }
 }
 
 TEST_F(diff, names_what_cannot_be_compared) {

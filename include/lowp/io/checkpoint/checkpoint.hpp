@@ -110,16 +110,25 @@ class checkpoint {
         .member(name, ".stream", mode.stream)
         .member(name, ".offset", mode.offset);
   }
-  /// Adds a loss_scaler, without its minimum and its record of the last overflow.
+  /// Adds a loss_scaler, without its minimum. `load` clears its record of the last overflow, which
+  /// may be of a step that is taken anew.
   template <class S>
     requires requires(S& s) { s.growth_tracker; }
   checkpoint& scaler(std::string const& name, S& s) {
+    auto const text = [](void const* from) {
+      return detail::scalar_text(static_cast<S const*>(from)->updates);
+    };
+    auto const parse = [](std::string_view read, void* to) {
+      if (to == nullptr) return detail::parse_scalar<std::uint64_t>(read, nullptr);
+      static_cast<S*>(to)->overflow = {};
+      return detail::parse_scalar(read, &static_cast<S*>(to)->updates);
+    };
+    state_.add(name + ".updates", detail::saved_scalar{&s, text, parse});
     return member(name, ".scale", s.scale)
         .member(name, ".growth_factor", s.growth_factor)
         .member(name, ".backoff_factor", s.backoff_factor)
         .member(name, ".growth_interval", s.growth_interval)
         .member(name, ".growth_tracker", s.growth_tracker)
-        .member(name, ".updates", s.updates)
         .member(name, ".skipped", s.skipped);
   }
   /// Adds a delayed_scale, with its history as a tensor.
