@@ -406,7 +406,8 @@ struct every_function {
     bfloat16 const a(0.3f), b = of_code<bfloat16>(3);
     RETURNS(lowp::convert<float16>(third), lowp::convert<bfloat16>(tiny));
     RETURNS(sqrt(a), fma(a, a, b), fmin(a, b), fmax(a, b), nextafter(b, a), abs(b), copysign(a, b));
-    RETURNS(isnan(b), isinf(b), isfinite(b), signbit(b), ulp(b), gap_above(b), gap_below(b));
+    RETURNS(isnan(b), isinf(b), isfinite(b), isnormal(b), signbit(b), ulp(b), gap_above(b),
+            gap_below(b));
     RETURNS(std::hash<bfloat16>()(b), bfloat16::from_bits(b.bits()));
     RETURNS(std::numeric_limits<bfloat16>::max());
     char text[32];
