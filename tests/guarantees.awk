@@ -13,9 +13,9 @@ function append(list, text, separator) {
   return list == "" ? text : index(separator list separator, separator text separator) ? list : list separator text
 }
 
-# Returns the outcome of the tests of a row. Every test that did not pass is named. What a test said
-# stands in its first row.
-function outcome_of(tests, count, name, i, n, stem, found, known, passed, failed, skipped, missing, absent, text, words) {
+# Returns the outcome of the tests of a row. Every test that did not pass is named, those that were
+# skipped behind their reason. What a test said stands in its first row.
+function outcome_of(tests, name, i, n, stem, found, known, passed, failed, skipped, reason, reasons, missing, absent, text, words) {
   if (tests == "") return "not proved"
   n = split(tests, stem, " ")
   for (i = 1; i <= n; ++i) {
@@ -31,18 +31,20 @@ function outcome_of(tests, count, name, i, n, stem, found, known, passed, failed
       if (kept != "" && !(name in is_kept)) print line[name] > kept
       is_kept[name] = 1
       if (outcome[name] == "failed") failed = append(failed, "`" name "`", ", ")
-      else if (outcome[name] == "skipped") skipped = append(skipped, stem[i] " (" said[name] ")", ", ")
-      else ++passed
+      else if (outcome[name] == "skipped") {
+        if (!(said[name] in skipped)) reason[++reasons] = said[name]
+        skipped[said[name]] = append(skipped[said[name]], stem[i], ", ")
+      } else ++passed
       if (outcome[name] == "passed" && said[name] != "" && !told[said[name]]++) words = append(words, said[name], "; ")
     }
     if (!found && known) missing = append(missing, stem[i], ", ")
     if (!found && !known) absent = append(absent, stem[i], ", ")
   }
-  if (passed == 0 && failed skipped == "") return missing == "" ? "not built" : "not run"
+  if (passed + reasons == 0 && failed == "") return missing == "" ? "not built" : "not run"
   if (failed != "") return "**failed**: " failed
   text = passed > 0 ? "0" : ""
   if (words != "") text = append(text, words, "; ")
-  if (skipped != "") text = append(text, "skipped: " skipped, "; ")
+  for (i = 1; i <= reasons; ++i) text = append(text, "skipped (" reason[i] "): " skipped[reason[i]], "; ")
   if (missing != "") text = append(text, "not run: " missing, "; ")
   if (absent != "") text = append(text, "not built: " absent, "; ")
   return text

@@ -73,9 +73,9 @@ expect("${known}now\t${name}\tpassed\t\n" "0")
 expect("${known}now\t${name}\tpassed\t7 of 7 proved\n" "0; 7 of 7 proved")
 expect("now\t${name}s\tknown\t\nnow\t${name}s\tpassed\t\nnow\t${name}\tpassed\t\n" "not built")
 expect("${known}before\t${name}\tpassed\t\n" "not run")
-expect("${known}now\t${name}\tskipped\tno GPU\n" "skipped: ${name} (no GPU)")
+expect("${known}now\t${name}\tskipped\tno GPU\n" "skipped (no GPU): ${name}")
 expect("${parts}now\t${name}.avx2\tpassed\t\nnow\t${name}.avx512\tskipped\tno AVX-512\n"
-       "0; skipped: ${name} (no AVX-512)")
+       "0; skipped (no AVX-512): ${name}")
 expect("${parts}now\t${name}.avx2\tpassed\t\nnow\t${name}.avx512\tfailed\t\n"
        "**failed**: `${name}.avx512`")
 # A machine that lacks a backend does not take back what another has passed.
