@@ -239,7 +239,7 @@ std::string losses_of(conversion_report const& r) {
     text += fmt::format("  {}: of {}{}: overflow {}, flushed to zero {}{}\n",
                         shown_name(t.name, name_width), counted(t.count, "value"), scale,
                         shown_count(t.lost.overflow), shown_count(t.lost.flushed),
-                        t.lost.lacking == 0 ? "" : ", lacking " + shown_count(t.lost.lacking));
+                        t.lost.lacking == 0 ? "" : ", not finite " + shown_count(t.lost.lacking));
   }
   if (r.losing.size() > most) text += fmt::format("  and {} more\n", r.losing.size() - most);
   return text;

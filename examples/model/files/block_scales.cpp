@@ -75,7 +75,7 @@ bool fit_squares(block_scales& found) {
   dtype const type = found.codes.tensor->type;
   if ((type != dtype::f8_e4m3 && type != dtype::f8_e5m2) || codes.size() < 2) return false;
   for (std::size_t i = codes.size() - 2; i < codes.size(); ++i)
-    wanted[i] = codes[i] / side + (codes[i] % side != 0 ? 1 : 0);
+    wanted[i] = blocks_along(codes[i], side);
   if (found.scales.tensor->shape != wanted) return false;
   found.whole.shape = codes;
   found.size = found.rows = side;

@@ -43,6 +43,11 @@ struct block_scales {
   [[nodiscard]] std::string text() const;
 };
 
+/// Returns how many blocks n elements have; the last may be smaller.
+constexpr std::uint64_t blocks_along(std::uint64_t n, std::uint64_t size) {
+  return n / size + (n % size != 0 ? 1 : 0);
+}
+
 /// Finds the companions of a tensor of codes by their names:
 ///
 ///     codes               scales                for all

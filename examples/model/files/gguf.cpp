@@ -43,53 +43,34 @@ std::optional<dtype> plain_type(std::uint32_t number) {
 
 constexpr std::uint32_t ggml_mxfp4 = 39, ggml_nvfp4 = 40;
 
-// Returns the elements and bytes of a block, by ggml-common.h, of types that stay bytes; of a type
-// that is not known, none.
-std::pair<std::uint64_t, std::uint64_t> sizes_of(std::uint32_t type) {
-  switch (type) {
-    case 2:   // Q4_0
-    case 20:  // IQ4_NL
-      return {32, 18};
-    case 3:  // Q4_1
-      return {32, 20};
-    case 6:  // Q5_0
-      return {32, 22};
-    case 7:  // Q5_1
-      return {32, 24};
-    case 8:  // Q8_0
-      return {32, 34};
-    case 10:  // Q2_K
-      return {256, 84};
-    case 11:  // Q3_K
-    case 21:  // IQ3_S
-      return {256, 110};
-    case 12:  // Q4_K
-      return {256, 144};
-    case 13:  // Q5_K
-      return {256, 176};
-    case 14:  // Q6_K
-      return {256, 210};
-    case 16:  // IQ2_XXS
-    case 35:  // TQ2_0
-      return {256, 66};
-    case 17:  // IQ2_XS
-      return {256, 74};
-    case 18:  // IQ3_XXS
-      return {256, 98};
-    case 19:  // IQ1_S
-      return {256, 50};
-    case 22:  // IQ2_S
-      return {256, 82};
-    case 23:  // IQ4_XS
-      return {256, 136};
-    case 29:  // IQ1_M
-      return {256, 56};
-    case 34:  // TQ1_0
-      return {256, 54};
-    default:
-      return {0, 0};
-  }
-}
+// Blocks of types that stay bytes, by ggml.h and ggml-common.h.
+struct sizes {
+  std::uint32_t type;
+  std::uint64_t elements, bytes;
+};
+constexpr sizes known_sizes[] = {
+    {2, 32, 18},     // Q4_0
+    {3, 32, 20},     // Q4_1
+    {6, 32, 22},     // Q5_0
+    {7, 32, 24},     // Q5_1
+    {8, 32, 34},     // Q8_0
+    {10, 256, 84},   // Q2_K
+    {11, 256, 110},  // Q3_K
+    {12, 256, 144},  // Q4_K
+    {13, 256, 176},  // Q5_K
+    {14, 256, 210},  // Q6_K
+    {16, 256, 66},   // IQ2_XXS
+    {17, 256, 74},   // IQ2_XS
+    {18, 256, 98},   // IQ3_XXS
+    {19, 256, 50},   // IQ1_S
+    {20, 32, 18},    // IQ4_NL
+    {21, 256, 110},  // IQ3_S
+    {22, 256, 82},   // IQ2_S
+    {23, 256, 136},  // IQ4_XS
+    {29, 256, 56},   // IQ1_M
+    {34, 256, 54},   // TQ1_0
+    {35, 256, 66},   // TQ2_0
+};
 
 }  // namespace
 
@@ -237,11 +218,11 @@ void gguf_file::check_rows(listed const& of, std::uint64_t elements) {
 }
 
 void gguf_file::add_bytes(listed const& of) {
-  auto const [elements, size] = sizes_of(of.type);
+  auto const* const known = std::ranges::find(known_sizes, of.type, &sizes::type);
   std::uint64_t bytes = of.room;
-  if (elements != 0) {
-    check_rows(of, elements);
-    bytes = check_room(of, elements, size) * size;
+  if (known != std::end(known_sizes)) {
+    check_rows(of, known->elements);
+    bytes = check_room(of, known->elements, known->bytes) * known->bytes;
   }
   add(of, of.name, dtype::u8, {bytes}, bytes, {of.at});
 }

@@ -72,6 +72,7 @@ model::model(std::string path) : path_(std::move(path)), is_sharded_(path_.ends_
                               shards_[std::next(twice)->shard]->path()));
   leave_out();
   join_blocks();
+  note_other_scales();
   for (entry& each : entries_) read_scale(each);
 }
 
@@ -121,6 +122,26 @@ void model::join_blocks() {
     throw problem(fmt::format("'{}': tensor {} is there by itself and as {}", path_,
                               st::detail::shown(twice->name()),
                               (twice->blocks != nullptr ? *twice : *std::next(twice)).type_text()));
+}
+
+// Says which tensors of 8 bits have a scale beside them that nothing here applies.
+void model::note_other_scales() {
+  std::vector<std::string_view> names;
+  for (entry const& each : entries_) {
+    if (!each.takes_scale() || bits_of(each.type()) != 8) continue;
+    std::string stem = each.name();
+    if (stem.ends_with("weight")) stem.resize(stem.size() - std::string_view("weight").size());
+    for (std::string const& other : {each.name() + "_scale", each.name() + "_scale_inv",
+                                     stem + "scale_weight", stem + "scale"})
+      if (entry const* const scale = find(other); scale != nullptr && scale->takes_scale()) {
+        names.push_back(each.name());
+        break;
+      }
+  }
+  if (names.empty()) return;
+  constexpr std::size_t most = 5;
+  note_ += fmt::format("{}nothing applies the scales that lie beside {}", note_.empty() ? "" : "; ",
+                       shown_names(names, most));
 }
 
 std::uint64_t model::entry::all_bytes() const {

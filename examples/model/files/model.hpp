@@ -80,6 +80,7 @@ class model {
   [[nodiscard]] bool has_file_at(std::string const& path) const;
   void read_scale(entry& of) const;
   void join_blocks();
+  void note_other_scales();
 
   std::string path_, note_;
   bool is_sharded_ = false;

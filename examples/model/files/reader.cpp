@@ -54,11 +54,6 @@ void decode_floats(st::dtype type, std::span<std::byte const> bytes, std::span<f
   }
 }
 
-// Returns how many blocks n elements have; the last may be smaller.
-std::uint64_t blocks_along(std::uint64_t n, std::uint64_t size) {
-  return n / size + (n % size != 0 ? 1 : 0);
-}
-
 }  // namespace
 
 reader::reader(model const& from, model::entry const& of, float factor)

@@ -272,6 +272,19 @@ TEST_F(blocks, without_elements_are_tensors) {
   EXPECT_EQ(tool({"audit", model, "--to", "bfloat16"}).status, 0);
 }
 
+// As of DeepSeek V3, of ComfyUI and of diffusers: values are read without them, and a note says so.
+TEST_F(blocks, of_other_scales_are_named) {
+  std::vector<lowp::float8_e4m3fn> const codes(4, lowp::float8_e4m3fn(448.0f));
+  for (char const* scale : {"a.weight_scale_inv", "a.weight_scale", "a.scale_weight", "a.scale"}) {
+    write(model, {of("a.weight", codes, {2, 2}), of(scale, std::vector<float>{0.001f})});
+    EXPECT_TRUE(has(tool({"audit", model, "--to", "bfloat16"}).err,
+                    "note: nothing applies the scales that lie beside a.weight\n"))
+        << scale;
+  }
+  write(model, {of("a.weight", codes, {2, 2}), of("a.bias", std::vector<float>{1})});
+  EXPECT_EQ(tool({"audit", model, "--to", "bfloat16"}).err, "");
+}
+
 TEST_F(blocks, are_not_guessed_from_integers) {
   std::vector<std::uint8_t> const codes(64);
   write(model, {of("w.weight", codes, {2, 32}), of("w.weight_scale", std::vector<float>{1, 2})});
