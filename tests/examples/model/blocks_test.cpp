@@ -272,7 +272,7 @@ TEST_F(blocks, without_elements_are_tensors) {
   EXPECT_EQ(tool({"audit", model, "--to", "bfloat16"}).status, 0);
 }
 
-// As of DeepSeek V3, of ComfyUI and of diffusers: values are read without them, and a note says so.
+// Scales of DeepSeek V3, ComfyUI and diffusers: values are read without them, and a note says so.
 TEST_F(blocks, of_other_scales_are_named) {
   std::vector<lowp::float8_e4m3fn> const codes(4, lowp::float8_e4m3fn(448.0f));
   for (char const* scale : {"a.weight_scale_inv", "a.weight_scale", "a.scale_weight", "a.scale"}) {
